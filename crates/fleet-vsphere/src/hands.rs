@@ -49,7 +49,6 @@ pub use clone::{CloneFailure, CloneSpec, Fixed, Unfinished};
 pub use clone_tasks::{CloneTask, CloneTasks};
 pub use delete::{Proof, TemplateProof};
 pub use fresh::Refusal;
-pub use history::History;
 pub use template::{LinkedClones, RunningClone};
 
 /// A clone that copies its disks takes its time.

@@ -17,7 +17,7 @@ pub mod vcenter;
 
 pub use election::Candidate;
 pub use hands::{
-    ActError, ClaimError, ClaimSpec, CloneFailure, CloneSpec, CloneTask, CloneTasks, Fixed, Hands, History,
+    ActError, ClaimError, ClaimSpec, CloneFailure, CloneSpec, CloneTask, CloneTasks, Fixed, Hands,
     LinkedClones, Proof, Refusal, RunningClone,
 };
 pub use journal::Journal;

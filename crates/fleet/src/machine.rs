@@ -213,6 +213,15 @@ impl<M> Machine<M> {
     }
 }
 
+/// When something last happened to a VM since it left its pool, by its supplier's clock.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct History {
+    pub started: Option<Timestamp>,
+    pub powered_off: Option<Timestamp>,
+    /// It got a name that is not of the pool.
+    pub renamed: Option<Timestamp>,
+}
+
 /// All machines at one moment.
 #[derive(Debug, Clone)]
 pub struct View<M> {

@@ -28,10 +28,8 @@ use rookery_cds::{Cds, HatcheryKey, JobId};
 use rookery_daemon::Clock;
 use rookery_daemon::telemetry::chain;
 use rookery_daemon::trouble::Troubles;
-use rookery_fleet::address::Assigned;
 use rookery_fleet::{MachineId, OwnerId};
 use rookery_fleet_vsphere::Placement;
-use rookery_fleet_vsphere::hands::Fixed;
 use rookery_vim_client::Priority;
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,7 +39,6 @@ use tracing::warn;
 /// All that acts need. Clones share it.
 #[derive(Debug, Clone)]
 pub struct ActionContext {
-    /// The server that jobs come from.
     pub cds: Cds,
     /// The hands, on behalf of people who wait.
     pub hands: Hands,
@@ -50,7 +47,6 @@ pub struct ActionContext {
     pub key: HatcheryKey,
     /// Where workers find their servers.
     pub addresses: watch::Receiver<Addresses>,
-    /// The settings that act now.
     pub settings: watch::Receiver<Arc<Settings>>,
     pub clock: Clock,
     /// How far vCenter's clock is ahead of our steady time.
@@ -59,13 +55,12 @@ pub struct ActionContext {
     pub random: Arc<Mutex<StdRng>>,
     pub reconciler: mpsc::Sender<Message>,
     pub metrics: Metrics,
-    /// What could not be asked for lately.
+    /// What gave no answer lately.
     pub troubles: Troubles,
     /// What starts are told when they are given up: the process is about to end.
     pub halt: Halt,
 }
 
-/// How a piece of work has ended.
 #[derive(Debug)]
 pub enum Ending {
     Done,
@@ -89,6 +84,11 @@ pub enum Ending {
 }
 
 impl Ending {
+    /// A failure that leaves nothing behind.
+    fn failed(error: String) -> Self {
+        Self::Failed(Failure { error, ..Failure::default() })
+    }
+
     /// What whoever asked for it is told.
     pub(crate) fn told(&self) -> Result<(), String> {
         match self {
@@ -123,7 +123,6 @@ pub struct Failure {
 /// A clone that was given up and that vCenter was not seen to end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unfinished {
-    /// The name of its machine.
     pub name: String,
     /// The address that it was given; none: from DHCP.
     pub address: Option<Ipv4Addr>,
@@ -140,7 +139,6 @@ impl ActionContext {
         Self { hands: self.hands.with_priority(Priority::Housekeeping), ..self.clone() }
     }
 
-    /// Does what was planned.
     pub async fn perform(&self, id: TaskId, action: Action) -> Ending {
         match action {
             Action::Spawn(spawn) => Box::pin(self.spawn(id, *spawn)).await,
@@ -176,12 +174,10 @@ impl ActionContext {
         }
     }
 
-    /// The settings that act now.
     pub fn settings(&self) -> Arc<Settings> {
         Arc::clone(&self.settings.borrow())
     }
 
-    /// Whose machines are ours.
     pub fn owner(&self) -> OwnerId {
         self.settings.borrow().identity.owner.clone()
     }
@@ -198,10 +194,9 @@ impl ActionContext {
     }
 
     /// Asks for another place for a worker whose first one was of no use.
-    async fn another_place(&self, action: TaskId, useless: MachineId, spawn: &Spawn) -> Option<Spawn> {
+    async fn another_place(&self, action: TaskId, useless: MachineId) -> Option<Spawn> {
         let (reply, answer) = oneshot::channel();
-        let message = Message::AnotherPlace { action, useless, spawn: Box::new(spawn.clone()), reply };
-        self.reconciler.send(message).await.ok()?;
+        self.reconciler.send(Message::AnotherPlace { action, useless, reply }).await.ok()?;
         answer.await.ok()?
     }
 
@@ -217,8 +212,4 @@ impl ActionContext {
     fn with_random<T>(&self, draw: impl FnOnce(&mut StdRng) -> T) -> T {
         draw(&mut self.random.lock().unwrap_or_else(PoisonError::into_inner))
     }
-}
-
-fn fixed(assigned: &Assigned) -> Fixed {
-    Fixed { ip: assigned.ip, mask: assigned.mask, gateway: assigned.gateway, dns: assigned.dns.clone() }
 }

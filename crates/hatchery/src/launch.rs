@@ -12,4 +12,4 @@ pub mod template;
 
 pub use config::WorkerConfig;
 pub use credentials::Credentials;
-pub use script::{Launch, worker_script};
+pub use script::{plain_program, worker_program, worker_script};

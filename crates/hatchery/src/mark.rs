@@ -10,7 +10,7 @@ use rookery_fleet::ownership::{Identity, Labels, Marking, Recogniser, Written};
 use rookery_fleet::{Origin, OwnerId, Ownership, Recognised};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::names;
+use crate::names::{self, ModelKind};
 use crate::standing::is_in_making;
 
 /// How much later than its mark a machine may have been made. A mark is written with the order of a clone; clones take
@@ -77,25 +77,24 @@ pub fn unmarked_notes(owner: &OwnerId) -> Written {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Mark {
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
+    #[serde(skip_serializing_if = "str::is_empty", deserialize_with = "text")]
     pub hatchery_name: String,
     /// The worker that runs in it; of a pooled machine its own name.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
+    #[serde(skip_serializing_if = "str::is_empty", deserialize_with = "text")]
     pub worker_name: String,
-    /// Whether it only registers a model.
     #[serde(skip_serializing_if = "is_false", deserialize_with = "flag")]
     pub register_only: bool,
     /// Whether it was made ahead of time. Older hatcheries leave it set when they claim a machine: compare names.
     #[serde(skip_serializing_if = "is_false", deserialize_with = "flag")]
     pub provisioning: bool,
     /// The path of its V1 model, always `group/name`.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
+    #[serde(skip_serializing_if = "str::is_empty", deserialize_with = "text")]
     pub worker_model_path: String,
     /// The template of its V2 model.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
+    #[serde(skip_serializing_if = "str::is_empty", deserialize_with = "text")]
     pub vmware_model_path: String,
     /// When its V1 model was changed last, in seconds, as text.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
+    #[serde(skip_serializing_if = "str::is_empty", deserialize_with = "text")]
     pub worker_model_last_modified: String,
     /// Whether it is a template; never to be deleted by a sweep.
     #[serde(skip_serializing_if = "is_false", deserialize_with = "flag")]
@@ -105,28 +104,19 @@ pub struct Mark {
     /// When it became a worker.
     #[serde(serialize_with = "write_time", deserialize_with = "time")]
     pub worker_start_time: Option<Timestamp>,
-    /// The job that it is for.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
+    #[serde(skip_serializing_if = "str::is_empty", deserialize_with = "text")]
     pub job_id: String,
     /// The address that was given to it.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
+    #[serde(skip_serializing_if = "str::is_empty", deserialize_with = "text")]
     pub ip_address: String,
     /// The size that was given to it, by name.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
+    #[serde(skip_serializing_if = "str::is_empty", deserialize_with = "text")]
     pub flavor: String,
     /// Which incarnation of its template it was cloned from. Ours.
-    #[serde(
-        rename = "rookery_template",
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "text"
-    )]
+    #[serde(rename = "rookery_template", skip_serializing_if = "str::is_empty", deserialize_with = "text")]
     pub template_incarnation: String,
     /// The UUID of the machine that it was written for: whoever copies a machine copies its notes. Ours.
-    #[serde(
-        rename = "rookery_instance",
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "text"
-    )]
+    #[serde(rename = "rookery_instance", skip_serializing_if = "str::is_empty", deserialize_with = "text")]
     pub instance: String,
     /// Until when it is kept for somebody to look at. Ours.
     #[serde(
@@ -138,16 +128,12 @@ pub struct Mark {
     /// Why it is kept. Ours.
     #[serde(
         rename = "rookery_hold_reason",
-        skip_serializing_if = "String::is_empty",
+        skip_serializing_if = "str::is_empty",
         deserialize_with = "text"
     )]
     pub hold_reason: String,
     /// The wish that it is kept for after its worker had failed; empty: somebody named it. Ours.
-    #[serde(
-        rename = "rookery_hold_wish",
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "text"
-    )]
+    #[serde(rename = "rookery_hold_wish", skip_serializing_if = "str::is_empty", deserialize_with = "text")]
     pub hold_wish: String,
 }
 
@@ -158,7 +144,14 @@ impl Mark {
         notes.trim_start().starts_with('{').then(|| serde_json::from_str(notes).ok()).flatten()
     }
 
-    /// The notes to write.
+    /// A mark that names a model: the path of a V1 model, or the template of a V2 model.
+    pub fn of_model(kind: ModelKind, model: String) -> Self {
+        match kind {
+            ModelKind::V1 => Self { worker_model_path: model, ..Self::default() },
+            ModelKind::V2 => Self { vmware_model_path: model, ..Self::default() },
+        }
+    }
+
     pub fn write(&self) -> String {
         // Only a map with keys that are no text could fail.
         serde_json::to_string(self).unwrap_or_default()

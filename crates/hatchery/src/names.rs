@@ -6,7 +6,6 @@
 use std::net::Ipv4Addr;
 
 use rand::rngs::StdRng;
-
 use rookery_fleet::names::fresh;
 
 /// How the names of all warm machines begin.
@@ -31,6 +30,14 @@ impl ModelKind {
         match self {
             Self::V1 => "v1",
             Self::V2 => "v2",
+        }
+    }
+
+    /// How the names of its warm machines begin.
+    pub fn family(self) -> &'static str {
+        match self {
+            Self::V1 => POOLED_V1,
+            Self::V2 => POOLED_V2,
         }
     }
 }
@@ -62,28 +69,11 @@ pub fn pooled(
     }
 }
 
-impl ModelKind {
-    /// How the names of its warm machines begin.
-    pub fn family(self) -> &'static str {
-        match self {
-            Self::V1 => POOLED_V1,
-            Self::V2 => POOLED_V2,
-        }
-    }
-}
-
 /// The kind that a warm machine's name tells.
 pub fn kind_of(name: &str) -> Option<ModelKind> {
-    if name.starts_with(POOLED_V1) {
-        Some(ModelKind::V1)
-    } else if name.starts_with(POOLED_V2) {
-        Some(ModelKind::V2)
-    } else {
-        None
-    }
+    [ModelKind::V1, ModelKind::V2].into_iter().find(|kind| name.starts_with(kind.family()))
 }
 
-/// The address that a name holds.
 pub fn address_in(name: &str) -> Option<Ipv4Addr> {
     let mut parts = name.strip_prefix(POOLED_AT)?.split('-');
     let mut octet = || {

@@ -30,22 +30,21 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
 
-use crate::machine::Brake;
-use crate::machine::{Machine, View};
+use crate::machine::{Brake, Machine, View};
 use crate::plan::capacity::{Ledger, Limits, WorkerUsage, usage};
-use crate::plan::hold::{Told, Wish};
-use crate::plan::sweep::{Condemned, EventTimes, JobRead, evidence};
+use crate::plan::hold::{HoldRequest, Told};
+use crate::plan::sweep::{Condemned, JobRead, evidence};
 use crate::plan::workers::Listing;
 use jiff::{SignedDuration, Timestamp};
 use rand::rngs::StdRng;
 use rookery_cds::{JobId, V1Model, Worker};
-use rookery_fleet::address;
-use rookery_fleet::address::{Assigned, Network};
+use rookery_fleet::address::{self, Assigned, Network};
 use rookery_fleet::capacity::PoolRoom;
 use rookery_fleet::deletion::{Grounds, Stop, stop_reason};
 use rookery_fleet::disks::Disks;
 use rookery_fleet::expiring::Expiring;
 use rookery_fleet::flavor::Flavors;
+use rookery_fleet::machine::History;
 use rookery_fleet::reckoning::Reckoning;
 use rookery_fleet::reservations::InFlight;
 use rookery_fleet::{MachineId, OwnerId, Power, Role};
@@ -66,7 +65,7 @@ pub(crate) use setback::rest_after;
 pub use setback::{Setback, Setbacks};
 pub use spawn::{Spawn, Unusable, WorkerPlacement};
 pub use templates::{Taken, V1Template, retired_name, v1_template};
-pub use waiting::{NotMade, Waiting, Why};
+pub use waiting::{NotMade, WaitReason, Waiting};
 pub use warm::Make;
 
 #[expect(missing_debug_implementations, reason = "it borrows everything, and a closure")]
@@ -97,8 +96,8 @@ pub struct Observed<'o> {
     /// The V1 models that CDS knows, if it has told.
     pub models: Option<&'o [V1Model]>,
     pub running: &'o RunningActions,
-    /// Workers among them whose first place was of no use.
-    pub misplaced: &'o [Misplaced],
+    /// Starts of workers among them whose first place was of no use.
+    pub misplaced: Vec<TaskId>,
     /// How often a start was really tried for a job.
     pub attempts: &'o Expiring<JobId, u32>,
     /// Models that failed, and until when they are left alone.
@@ -140,18 +139,16 @@ pub struct Observed<'o> {
     /// How large the disks of own machines are, as far as they were read.
     pub disks: &'o Disks,
     /// What the history says of machines whose mark tells no start.
-    pub events: &'o BTreeMap<MachineId, Option<EventTimes>>,
-    /// Whether new jobs are taken.
+    pub events: &'o BTreeMap<MachineId, Option<History>>,
     pub draining: bool,
     /// Whose machines are to be kept when they fail.
-    pub wishes: &'o [Wish],
+    pub wishes: &'o [HoldRequest],
     /// How the jobs of machines have ended, where that was asked.
     pub outcomes: &'o BTreeMap<MachineId, Told>,
     /// Whether it is time to look for what can go; what has to go goes at any time.
     pub sweep_is_due: bool,
     /// Whether it is time to look for models to register.
     pub registration_is_due: bool,
-    /// What the pass before has told.
     pub carried: &'o Carried,
 }
 
@@ -165,19 +162,16 @@ impl Observed<'_> {
 #[derive(Debug)]
 pub struct Desired<'d> {
     pub owner: &'d OwnerId,
-    /// How much there may be.
     pub limits: &'d Limits,
     /// How many models may be registered at once; `None`: none is.
     pub registering: Option<u32>,
     /// How often a start is tried; `None`: for ever.
     pub attempts: Option<u32>,
-    /// The sizes that there are.
     pub flavors: &'d Flavors,
     /// The size of those who ask for none.
     pub default_flavor: Option<&'d str>,
     /// Where addresses come from; none: from DHCP.
     pub networks: &'d [Network],
-    /// What is made ahead of time.
     pub warm: &'d Warm,
     pub cleaning: &'d Cleaning,
 }
@@ -188,8 +182,7 @@ pub struct Plan {
     /// What is done, in this order.
     pub actions: Vec<Action>,
     /// Where workers go whose first place was of no use.
-    pub placed: Vec<(TaskId, Result<Spawn, Why>)>,
-    /// Why the other jobs wait.
+    pub placed: Vec<(TaskId, Result<Spawn, WaitReason>)>,
     pub waiting: Vec<Waiting>,
     /// Why the other warm machines are not made, and models not registered, by model.
     pub not_made: Vec<(String, NotMade)>,
@@ -202,7 +195,7 @@ pub struct Plan {
     /// What waits for a person, since it is unusually much.
     pub braked: Vec<braked::Waiting>,
     /// Own machines that stay, and why.
-    pub kept: Vec<(MachineId, sweep::Why)>,
+    pub kept: Vec<(MachineId, sweep::KeepReason)>,
     /// Why nothing may be deleted at all.
     pub stopped: Option<Stop>,
     /// What has to be asked before more can be decided.
@@ -219,7 +212,7 @@ pub struct Plan {
 
 impl Plan {
     /// Models that are not registered until somebody changes something, and what.
-    pub fn stuck(&self) -> impl Iterator<Item = (&String, &Why)> {
+    pub fn stuck(&self) -> impl Iterator<Item = (&String, &WaitReason)> {
         self.not_made.iter().filter_map(|(model, not_made)| match not_made {
             NotMade::Registration(why) if why.is_permanent() => Some((model, why)),
             NotMade::Registration(_) | NotMade::Warm { .. } => None,
@@ -253,24 +246,13 @@ pub struct Carried {
     pub off_duty: BTreeSet<MachineId>,
 }
 
-/// A worker whose job is held and whose first place was of no use.
-#[derive(Debug, Clone)]
-pub struct Misplaced {
-    /// Its start, which is under way.
-    pub task: TaskId,
-    /// What it was to be.
-    pub spawn: Box<Spawn>,
-}
-
-/// Plans a pass.
 pub fn plan(observed: &Observed<'_>, desired: &Desired<'_>, random: &mut StdRng) -> Plan {
     // A worker that needs another place does not take the one that it had.
     let mut placed = Cow::Borrowed(observed.running);
-    for misplaced in observed.misplaced {
-        placed.to_mut().end(misplaced.task);
-    }
+    let misplaced = observed.misplaced.iter().filter_map(|task| Some((*task, placed.to_mut().end(*task)?)));
+    let misplaced: Vec<_> = misplaced.collect();
     let mut pass = Pass::new(observed, &placed, desired, random);
-    pass.place_again();
+    pass.place_again(misplaced);
     pass.serve_jobs();
     pass.register_models();
     pass.keep_warm();
@@ -376,31 +358,31 @@ impl<'p> Pass<'p> {
     }
 
     /// Whether CDS bears another worker. Who does not register for long does not burden it, and may never come.
-    fn is_borne_by_cds(&self) -> Result<(), Why> {
+    fn is_borne_by_cds(&self) -> Result<(), WaitReason> {
         let turns_to_cds = |action: &&Action| matches!(action, Action::Spawn(_) | Action::Register(_));
         let planned = u32::try_from(self.plan.actions.iter().filter(turns_to_cds).count());
         let turning = self.seen.on_their_way.saturating_add(planned.unwrap_or(u32::MAX));
         let allowed = self.seen.allowed_by_cds.filter(|allowed| turning >= *allowed);
-        allowed.map_or(Ok(()), |allowed| Err(Why::SlowCds { allowed }))
+        allowed.map_or(Ok(()), |allowed| Err(WaitReason::SlowCds { allowed }))
     }
 
     /// Until when nothing new is started, because vCenter refused something for want of room.
-    fn is_full(&self) -> Result<(), Why> {
+    fn is_full(&self) -> Result<(), WaitReason> {
         let until = self.seen.full_until.filter(|until| *until > self.seen.now);
-        until.map_or(Ok(()), |until| Err(Why::Full { until }))
+        until.map_or(Ok(()), |until| Err(WaitReason::Full { until }))
     }
 
     /// A free address, or none where DHCP gives them.
-    fn address(&mut self) -> Result<Option<Assigned>, Why> {
+    fn address(&mut self) -> Result<Option<Assigned>, WaitReason> {
         if self.want.networks.is_empty() {
             return Ok(None);
         }
         if !self.seen.addresses_settled {
-            return Err(Why::AddressesUnsettled);
+            return Err(WaitReason::AddressesUnsettled);
         }
         let total = || address::total(self.want.networks);
-        let assigned =
-            address::pick(self.want.networks, &self.held).ok_or_else(|| Why::NoAddress { total: total() })?;
+        let assigned = address::pick(self.want.networks, &self.held)
+            .ok_or_else(|| WaitReason::NoAddress { total: total() })?;
         self.held.insert(assigned.ip);
         Ok(Some(assigned))
     }

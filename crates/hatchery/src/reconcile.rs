@@ -9,7 +9,6 @@
 //! At most one pass runs at a time. News that come meanwhile are taken in together, and one more pass follows. Nothing in
 //! here must survive a crash: what counts is written into the marks of machines and into CDS.
 
-mod adopting;
 mod answers;
 mod apart;
 mod apply;
@@ -72,7 +71,6 @@ pub struct Reconciler {
     pub governor: Governor,
     /// What new machines take, and what those of other fronts do.
     pub reserving: Reserving,
-    /// The settings that act now.
     pub settings: watch::Sender<Arc<Settings>>,
     pub inbox: Inbox<Message>,
     /// Whom to wake when something is needed.

@@ -9,31 +9,26 @@ mod reload;
 mod stop;
 
 use crate::act::Halt;
-use crate::intake::feed;
-use crate::intake::feed::Wakes;
+use crate::intake::feed::{self, Wakes};
 use crate::reconcile::Message;
-use crate::run::expiry::Expiries;
 use crate::settings::{Settings, reported};
-use crate::surface::control::{Desk, Socket};
-use crate::surface::holds::Book;
-use crate::surface::report;
-use crate::surface::report::{Board, Planned};
+use crate::surface::control::{ControlState, Request};
+use crate::surface::report::{self, Planned, Published};
 use assembly::{Assembly, Leading, Together};
 use election::{Election, Lost, Won};
 pub use election::{LeadershipLost, PRODUCT};
-pub use instance::{InstanceError, Lock};
+pub use instance::{InstanceError, lock};
 use rand::rngs::StdRng;
-use rand::{RngExt as _, SeedableRng as _};
 use rookery_cds::{ApiAddress, Cds, CdsError, HatcheryKey, Identity, InvalidApiAddress, InvalidKey};
+use rookery_daemon::control::Socket;
 pub use rookery_daemon::lock::Policy;
 use rookery_daemon::probes::Probes;
 use rookery_daemon::telemetry::chain;
 use rookery_daemon::{Clock, Lease, Supervisor, pages, shutdown};
 use rookery_fleet::ownership::OtherFront;
 use rookery_fleet_vsphere::sessions::user_agent;
-use rookery_fleet_vsphere::{Login, Sharing, SiteError, SiteNames, Vcenter, Vcenters};
-use rookery_vim::Limits;
-use rookery_vim_client::{CallError, Deadlines, Dial, Options, Snapshot};
+use rookery_fleet_vsphere::{SiteError, SiteNames, Vcenter, Vcenters};
+use rookery_vim_client::{CallError, Dial, Snapshot};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,10 +45,8 @@ const SIGN_IN_PATIENCE: Duration = Duration::from_mins(5);
 const CDN_PAUSE: Duration = Duration::from_secs(2);
 /// How long one look waits for the whole inventory.
 const FIRST_LOAD: Duration = Duration::from_mins(2);
-/// How long goodbyes may take.
 const GOODBYE: Duration = Duration::from_secs(5);
 
-/// What a hatchery is made of.
 #[derive(Debug)]
 pub struct Parts {
     pub settings: Settings,
@@ -70,9 +63,7 @@ pub struct Parts {
     pub listener: Option<TcpListener>,
     /// What tells this process from another one of the same name.
     pub instance: String,
-    /// The name of this machine.
     pub hostname: String,
-    /// The version of the program.
     pub version: String,
     /// What to do if there is another one of the same name.
     pub policy: Policy,
@@ -82,7 +73,7 @@ pub struct Parts {
 
 #[derive(Debug)]
 pub struct Running {
-    pub board: Board,
+    pub published: Published,
     /// Cancelled when it cannot go on: CDS does not want it any more, or it does not lead any more.
     pub over: CancellationToken,
     lost: Lost,
@@ -101,7 +92,6 @@ pub enum Ended {
     /// CDS does not take its heartbeats any more.
     #[error("CDS does not take this hatchery's heartbeats any more; it must be started anew")]
     Unwanted,
-    /// It may not act any more.
     #[error("the hatchery may not act any more")]
     Leadership(#[source] LeadershipLost),
     /// A task that it cannot do without has ended.
@@ -112,24 +102,18 @@ pub enum Ended {
 /// Why a hatchery does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The key cannot be used.
     #[error("commonConfiguration.rsaPrivateKey cannot be used")]
     Key(#[from] InvalidKey),
-    /// The address of CDS cannot be used.
     #[error("commonConfiguration.api.http.url cannot be used")]
     Api(#[from] InvalidApiAddress),
-    /// CDS did not let us in.
     #[error("CDS could not be signed in to")]
     SignIn(#[source] CdsError),
-    /// vCenter did not let us in.
     #[error("vCenter could not be logged in to")]
     VCenter(#[source] CallError),
-    /// Where machines go is not clear.
     #[error(transparent)]
     Site(#[from] SiteError),
     #[error(transparent)]
     Instance(#[from] InstanceError),
-    /// It led, and does not any more.
     #[error("it may not act any more")]
     Leadership(#[source] LeadershipLost),
     /// It was told to stop before it had started.
@@ -138,41 +122,24 @@ pub enum StartError {
 }
 
 /// Starts a hatchery. Its tasks run under the supervisor.
-pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, StartError> {
-    let Parts {
-        settings,
-        vcenters,
-        beside,
-        vcenter: dial,
-        cds,
-        clock,
-        mut random,
-        listener,
-        instance,
-        hostname,
-        version,
-        policy,
-        folder,
-    } = parts;
+pub async fn start(mut parts: Parts, supervisor: &Supervisor) -> Result<Running, StartError> {
     let stop = supervisor.token();
-    let key = HatcheryKey::from_pem(&settings.identity.private_key)?;
-    let lease = Lease::new(clock.clone());
-    let seed = StdRng::seed_from_u64(random.random());
-    let cds = sign_up(&settings, cds, &key, &clock, &version, &lease, seed)?;
-    let name = settings.identity.name.clone();
-    let agent = user_agent(&PRODUCT, &version, &name, &instance);
-    let options = options(&settings, agent, &lease, StdRng::seed_from_u64(random.random()));
+    let lease = Lease::new(parts.clock.clone());
     let probes = Arc::new(Probes::new("the hatchery", report::error_page));
-    if let Some(listener) = listener {
-        let (shown, forwarded) = (Arc::clone(&probes), settings.listen.forwarded_header.clone());
+    if let Some(listener) = parts.listener.take() {
+        let (shown, forwarded) = (Arc::clone(&probes), parts.settings.listen.forwarded_header.clone());
         supervisor.spawn("monitoring pages", pages::serve(listener, shown, forwarded, supervisor.clone()));
     }
-    let expiries = Expiries::default();
-    expiry::set_tokens(&expiries, &settings);
-    let vcenter = log_in(&vcenters, options, Arc::clone(&dial), &settings).await?;
+    let (name, instance, policy) = (&parts.settings.identity.name, parts.instance.clone(), parts.policy);
+    let agent = user_agent(&PRODUCT, &parts.version, name, &instance);
+    let dial = Arc::clone(&parts.vcenter);
+    let assembly = Box::pin(Assembly::connect(parts, agent, &lease)).await?;
+    expiry::set_tokens(&assembly.expiries, &assembly.settings);
+    let (cds, vcenter) = (assembly.cds.clone(), assembly.vcenter.clone());
     // CDS is told of this one only once it is the only one of its name.
-    let mut election =
-        Election::new(vcenter.client().clone(), lease.clone(), clock.clone(), &name, &instance);
+    let (client, clock, name) =
+        (vcenter.client().clone(), assembly.clock.clone(), &assembly.settings.identity.name);
+    let mut election = Election::new(client, lease.clone(), clock.clone(), name, &instance);
     let (over, lost) = (CancellationToken::new(), Lost::default());
     let welcome = async {
         let won = election.win(policy, &stop).await?;
@@ -184,29 +151,14 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
             biased;
             () = stop.cancelled() => Err(StartError::Stopped),
             () = over.cancelled() => Err(lost.get().cloned().map_or(StartError::Stopped, StartError::Leadership)),
-            signed = sign_in(&cds, &settings) => signed.map(|()| won),
+            signed = sign_in(&cds, &assembly.settings) => signed.map(|()| won),
         }
     };
     let running = match welcome.await {
         Ok(won) => {
-            let (cds, vcenter) = (cds.clone(), vcenter.clone());
-            let book = Book::new(folder.as_deref(), &name);
-            expiry::watch(&expiries, dial, clock.clone(), supervisor);
+            expiry::watch(&assembly.expiries, dial, clock, supervisor);
             let leading = Leading { won, lease, over, lost };
-            let started = Assembly {
-                settings,
-                cds,
-                vcenter,
-                beside,
-                key,
-                clock,
-                random,
-                hostname,
-                version,
-                book,
-                expiries,
-            };
-            Box::pin(started.assemble(leading, &probes, supervisor)).await
+            Box::pin(assembly.assemble(leading, &probes, supervisor)).await
         }
         Err(error) => Err(error),
     };
@@ -214,32 +166,6 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
         timeout(GOODBYE, farewell(&cds, vcenter)).await.ok();
     }
     running
-}
-
-/// In a session of its own: it is elected by it.
-async fn log_in(
-    vcenters: &Vcenters,
-    options: Options,
-    dial: Arc<dyn Dial>,
-    settings: &Settings,
-) -> Result<Vcenter, StartError> {
-    let (trust, ceilings) = (settings.vcenter.trust.clone(), settings.vcenter.ceilings);
-    let login = Login { options, dial, trust, sharing: Sharing::Own, ceilings };
-    vcenters.connect(login).await.map_err(StartError::VCenter)
-}
-
-fn options(settings: &Settings, user_agent: String, lease: &Lease, random: StdRng) -> Options {
-    Options {
-        endpoint: settings.vcenter.endpoint.clone(),
-        user: settings.vcenter.user.clone(),
-        password: settings.vcenter.password.clone(),
-        user_agent,
-        deadlines: Deadlines::default(),
-        limits: Limits::default(),
-        calls_per_second: None,
-        lease: lease.clone(),
-        random,
-    }
 }
 
 /// CDS as this hatchery speaks with it. Does nothing yet.
@@ -279,39 +205,21 @@ pub fn sign_up(
 
 /// What the next pass would do, from one look. Nothing is changed, but signing in makes CDS know this hatchery.
 pub async fn look(parts: Parts, supervisor: &Supervisor) -> Result<Planned, StartError> {
-    let Parts { settings, vcenters, beside, vcenter, cds, clock, mut random, .. } = parts;
-    let Parts { instance, hostname, version, folder, .. } = parts;
-    let key = HatcheryKey::from_pem(&settings.identity.private_key)?;
     // It only looks: there is nothing that it may change.
-    let lease = Lease::new(clock.clone());
-    let seed = StdRng::seed_from_u64(random.random());
-    let cds = sign_up(&settings, cds, &key, &clock, &version, &lease, seed)?;
+    let lease = Lease::new(parts.clock.clone());
     // Not as a hatchery: another one of this name would take this for one that works.
-    let user_agent = format!("rookery/{version} (hatchery plan; {instance})");
-    let options = options(&settings, user_agent, &lease, StdRng::seed_from_u64(random.random()));
-    let vcenter = log_in(&vcenters, options, vcenter, &settings).await?;
+    let user_agent = format!("rookery/{} (hatchery plan; {})", parts.version, parts.instance);
+    let mut assembly = Box::pin(Assembly::connect(parts, user_agent, &lease)).await?;
+    let (cds, vcenter) = (assembly.cds.clone(), assembly.vcenter.clone());
     let looked = async {
-        sign_in_once(&cds, &settings).await.map_err(StartError::SignIn)?;
-        let (cds, vcenter) = (cds.clone(), vcenter.clone());
-        let mut assembly = Assembly {
-            settings: settings.clone(),
-            cds,
-            vcenter,
-            beside,
-            key,
-            clock,
-            random,
-            hostname,
-            version,
-            book: Book::new(folder.as_deref(), &settings.identity.name),
-            expiries: Expiries::default(),
-        };
-        let Together { reconciler, board: _board, ahead } = assembly.put_together(None, supervisor).await?;
+        sign_in_once(&assembly.cds, &assembly.settings).await.map_err(StartError::SignIn)?;
+        let Together { reconciler, published: _published, ahead } =
+            assembly.put_together(None, supervisor).await?;
         let (context, inventory) = (reconciler.context.clone(), reconciler.inventory.clone());
         let sources = async {
             // One that is not complete by then is planned with as it is, which says so.
             timeout(FIRST_LOAD, inventory.until(Snapshot::is_complete)).await.ok();
-            feed::once(&context, &settings, ahead).await;
+            feed::once(&context, &assembly.settings, ahead).await;
         };
         Ok(Box::pin(reconciler.look(sources)).await)
     };
@@ -381,7 +289,6 @@ async fn cdn(cds: &Cds, settings: &Settings) -> Option<rookery_cds::Cdn> {
     }
 }
 
-/// Where machines go, by name.
 pub fn site_names(settings: &Settings) -> SiteNames {
     let vcenter = &settings.vcenter;
     SiteNames {
@@ -419,25 +326,20 @@ impl Running {
         self.reconciler.send(Message::Drain(draining)).await.ok();
     }
 
-    /// Looks at the queues now.
-    pub fn look_now(&self) {
-        self.wakes.queues();
-    }
-
-    /// Why it may not act any more, if that is so.
-    pub fn leadership_lost(&self) -> Option<&LeadershipLost> {
-        self.lost.get()
-    }
-
     /// What answers whoever may ask.
-    pub fn desk(&self) -> Desk {
-        let (board, reconciler, wakes) = (self.board.clone(), self.reconciler.clone(), self.wakes.clone());
-        Desk { board, reconciler, wakes, cds: self.cds.clone() }
+    pub fn control_state(&self) -> ControlState {
+        let (published, reconciler) = (self.published.clone(), self.reconciler.clone());
+        ControlState { published, reconciler, wakes: self.wakes.clone(), cds: self.cds.clone() }
     }
 
     /// Answers on a control socket from now on.
     pub fn control(&self, socket: Socket) {
-        self.supervisor.spawn("control socket", socket.serve(self.desk(), self.supervisor.clone()));
+        let state = self.control_state();
+        let answer = move |request: Request| {
+            let state = state.clone();
+            async move { state.answer(request).await }
+        };
+        self.supervisor.spawn("control socket", socket.serve(self.supervisor.clone(), answer));
     }
 }
 

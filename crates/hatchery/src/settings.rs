@@ -14,7 +14,6 @@
 //!   the tests use it.
 
 mod addresses;
-mod cleaning;
 mod common;
 mod flavors;
 mod keys;
@@ -34,6 +33,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::plan::capacity::Limits;
 use rookery_cds::Cdn;
@@ -216,7 +216,13 @@ fn check(mut ours: Section<'_, '_>, log: Log) -> Option<Settings> {
     let sized = flavors::settle(sizing, provision.sizing, &mut ours);
     let warm = warm::warm(&mut ours, &sized.flavors);
     let models = models::models(&mut ours);
-    let cleaning = cleaning::cleaning(&mut ours);
+    let minutes = |number: u32| Duration::from_mins(number.into());
+    let cleaning = Cleaning {
+        interval: ours.seconds("killAwolServersInterval"),
+        worker_ttl: minutes(ours.positive("workerTTL")),
+        registration_ttl: minutes(ours.positive("workerRegistrationTTL")),
+        grace: ours.seconds("finishedWorkerGracePeriod"),
+    };
     let adapts_to_cds = ours.flag("adaptToCDS");
     ours.end();
     Some(Settings {

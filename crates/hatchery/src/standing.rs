@@ -37,7 +37,6 @@ pub enum Standing {
     Unknown,
 }
 
-/// What that machine is to that owner.
 pub fn standing(machine: &Machine, owner: &OwnerId) -> Standing {
     if machine.role == Role::Template {
         // One that has not got its name yet: the hatchery that made it died on the last step.

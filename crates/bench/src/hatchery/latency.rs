@@ -61,7 +61,7 @@ pub(crate) async fn all_at_once(machines: Machines, jobs: u32) {
 /// All warm machines are there, and nothing is under way.
 async fn quiet(scene: &Scene, warm: u32) {
     eventually("it is quiet", async || {
-        let report = scene.hatchery.board.report.borrow();
+        let report = scene.hatchery.published.report.borrow();
         report.complete && report.counts.warm >= warm as usize && report.running.is_empty()
     })
     .await;

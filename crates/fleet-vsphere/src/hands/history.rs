@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
-use rookery_fleet::MachineId;
+use rookery_fleet::machine::{History, MachineId};
 use rookery_vim::MoRef;
 use rookery_vim_client::{CallError, Event, EventFilter, LatestEvents, latest_events};
 
@@ -17,15 +17,6 @@ const RENAMED: &str = "VmRenamedEvent";
 const MOST: usize = 10_000;
 /// How long before the making of a VM its events are looked for.
 const MARGIN: SignedDuration = SignedDuration::from_hours(1);
-
-/// When something last happened to a VM since it left its pool, by vCenter's clock.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct History {
-    pub started: Option<Timestamp>,
-    pub powered_off: Option<Timestamp>,
-    /// It got a name that is not of the pool.
-    pub renamed: Option<Timestamp>,
-}
 
 impl<M: Clone + PartialEq + 'static> Hands<M> {
     /// When VMs were last started, went off and were renamed, without what happened while their names began

@@ -23,7 +23,7 @@ fn stage(machines: &[String], settings: &str, tables: &str) -> Stage {
 }
 
 async fn waiting(scene: &Scene) -> Vec<Waiting> {
-    match scene.hatchery.desk().answer(Request::Status).await {
+    match scene.hatchery.control_state().answer(Request::Status).await {
         Answer::Status(status) => status.braked,
         odd @ (Answer::Explained(_) | Answer::Done(_) | Answer::Refused(_)) => panic!("{odd:?}"),
     }
@@ -31,7 +31,7 @@ async fn waiting(scene: &Scene) -> Vec<Waiting> {
 
 async fn confirm(scene: &Scene, list: &[Waiting]) -> String {
     let list = list.iter().map(|one| one.subject.clone()).collect();
-    match scene.hatchery.desk().answer(Request::Confirm { list }).await {
+    match scene.hatchery.control_state().answer(Request::Confirm { list }).await {
         Answer::Done(told) => told,
         odd @ (Answer::Status(_) | Answer::Explained(_) | Answer::Refused(_)) => panic!("{odd:?}"),
     }
@@ -51,7 +51,7 @@ async fn running_machines_that_are_unusually_many_go_when_a_person_has_seen_the_
     assert!(list[0].why.starts_with("its worker has not registered for 1h"), "{}", list[0].why);
     let told = line(&scene, "Brake").expect("it is told");
     assert_eq!(told, "WARN: 3 wait for a person: `rookery hatchery confirm` shows them");
-    let metrics = scene.hatchery.board.metrics_text();
+    let metrics = scene.hatchery.published.metrics_text();
     assert!(metrics.contains("rookery_hatchery_braked{what=\"machine\"} 3\n"));
 
     assert_eq!(confirm(&scene, &list[..2]).await, "2 of 2 go on, within 10 minutes");
@@ -76,7 +76,7 @@ async fn machines_that_vanish_are_neither_replaced_nor_robbed_of_their_addresses
     let (vcenter, cds) = (Cable::default(), Cable::default());
     let start = stage.hatch_on(1, Policy::Refuse, &vcenter, &cds);
     let scene = start.acts().await.expect("the hatchery starts");
-    let warm = |count| scene.hatchery.board.report.borrow().counts.warm == count;
+    let warm = |count| scene.hatchery.published.report.borrow().counts.warm == count;
     stage.until("all are warm", async || warm(4)).await;
     let mut before = stage.machines_of(Lab::NAME).await;
     let left = before.pop().expect("there are four");
@@ -124,7 +124,7 @@ async fn a_worker_is_not_disabled_until_vcenter_says_that_its_machine_is_gone() 
     let v1 = NewJob { model: Some(format!("{}@main", Lab::DEBIAN)), ..NewJob::v1("true") };
     let job = stage.lab.enqueue(v1).await;
     let listed =
-        || scene.hatchery.board.report.borrow().workers.iter().any(|worker| worker.status == "Building");
+        || scene.hatchery.published.report.borrow().workers.iter().any(|worker| worker.status == "Building");
     while stage.lab.job(&job).await.status != Status::Building || !listed() {
         sleep(Duration::from_secs(1)).await;
     }

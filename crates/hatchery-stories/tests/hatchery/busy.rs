@@ -43,7 +43,7 @@ async fn a_job_is_taken_only_when_its_clone_can_begin_in_time() {
     // Nothing was measured yet: two run, and as many wait.
     sleep(Duration::from_secs(60)).await;
     {
-        let report = scene.hatchery.board.report.borrow();
+        let report = scene.hatchery.published.report.borrow();
         let why = report.waiting.values().map(|why| (why.as_str(), why.to_string()));
         let busy = why.filter(|(word, text)| {
             (*word, &**text) == ("vcenter_busy", "vCenter is busy: 4 before this one")
@@ -55,7 +55,7 @@ async fn a_job_is_taken_only_when_its_clone_can_begin_in_time() {
             report.waiting
         );
     }
-    let text = scene.hatchery.board.metrics_text();
+    let text = scene.hatchery.published.metrics_text();
     let sample = format!("rookery_hatchery_jobs_waiting{{reason=\"vcenter_busy\"}} {}", JOBS - 4);
     assert!(text.contains(&sample), "{text}");
     assert_eq!(clones_run(&stage.lab).await, 2);
@@ -78,7 +78,7 @@ async fn only_clones_that_succeed_tell_how_long_clones_take() {
     let rule = Rule { method: "CloneVM_Task".to_owned(), count: Some(1), ..Rule::new(fails) };
     stage.lab.world.ask(Control::AddRule(rule)).await;
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
-    let median = || scene.hatchery.board.beside.governor.load(&Site::default()).median;
+    let median = || scene.hatchery.published.beside.governor.load(&Site::default()).median;
     let job = stage.lab.enqueue(NewJob::v2("true", Lab::DEBIAN, "default")).await;
     stage.until("its first start has failed", async || stage.lab.job(&job).await.releases == 1).await;
     assert_eq!(median(), None);
@@ -101,7 +101,7 @@ async fn one_host_is_asked_for_no_more_at_once_than_the_settings_say() {
         stage.lab.enqueue(NewJob::v2("true", Lab::DEBIAN, "default")).await;
     }
     stage.all_jobs_end().await;
-    let (governor, mut waited) = (&scene.hatchery.board.beside.governor, false);
+    let (governor, mut waited) = (&scene.hatchery.published.beside.governor, false);
     while !stage.machines_of(Lab::NAME).await.is_empty() {
         assert!(governor.running() <= 1, "there is one host, and its machines are deleted one by one");
         waited |= governor.waiting().iter().any(|one| matches!(one.blocked, Blocked::Host(_)));

@@ -2,6 +2,7 @@
 //! refuse anything.
 
 use rookery_cds_sim::{Control, Fault, NewJob, Status, Trouble};
+use rookery_hatchery::surface::control::Request;
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
 use rookery_kit::{Wire, eventually};
 use rookery_vim_sim::{Action, FaultSpec, Rule};
@@ -168,7 +169,7 @@ async fn warm_machines_that_are_off_take_no_room() {
     // The last one counts as warm as soon as it is off, and as running until whoever made it has seen that.
     eventually("three machines are warm and take no room", async || {
         let is_warm = {
-            let report = scene.hatchery.board.report.borrow();
+            let report = scene.hatchery.published.report.borrow();
             report.counts.warm == 3 && report.running.is_empty()
         };
         is_warm && line(&scene, "CPUs").as_deref() == Some("OK: 0/2")
@@ -191,7 +192,7 @@ async fn a_job_is_not_burned_by_a_vcenter_that_is_full() {
     eventually("the job was given back", async || lab.job(&job).await.releases == 1).await;
     let lists = asked(&lab, "GET", "/v2/queue/default").await;
     eventually("it was offered several times since", async || {
-        scene.hatchery.look_now();
+        scene.hatchery.control_state().answer(Request::Look).await;
         asked(&lab, "GET", "/v2/queue/default").await > lists + 3
     })
     .await;
@@ -217,7 +218,7 @@ async fn a_job_that_waits_for_room_is_never_taken_however_often_it_is_offered() 
         let lists = asked(&lab, "GET", "/v2/queue/default").await;
         lab.cds.control(Control::DropSockets { politely: true }).await.expect("the CDS runs");
         eventually("the queue is listed again", async || {
-            scene.hatchery.look_now();
+            scene.hatchery.control_state().answer(Request::Look).await;
             asked(&lab, "GET", "/v2/queue/default").await > lists
         })
         .await;

@@ -119,7 +119,7 @@ async fn a_worker_that_runs_too_long_goes_and_one_that_does_not_stays() {
 /// The machine of a silent worker goes after its time, and the job is given back once and succeeds on another one.
 async fn runs_elsewhere(lab: &Lab, scene: &Scene, job: &str) {
     eventually("a machine was made", async || {
-        own(lab).await == 1 && scene.hatchery.board.report.borrow().running.is_empty()
+        own(lab).await == 1 && scene.hatchery.published.report.borrow().running.is_empty()
     })
     .await;
     let silent = lives(lab).await.into_keys().next().expect("a machine");
@@ -195,8 +195,10 @@ async fn stopped_when(script: &str, far: impl AsyncFn(&Lab, &str) -> bool) {
             "it runs for as long as it may: {:?}",
             begun.elapsed()
         );
-        eventually("nothing is under way", async || scene.hatchery.board.report.borrow().running.is_empty())
-            .await;
+        eventually("nothing is under way", async || {
+            scene.hatchery.published.report.borrow().running.is_empty()
+        })
+        .await;
         let ended = lab.job(&job).await;
         assert_eq!(
             (ended.status, ended.attempts.len(), ended.releases),
@@ -359,7 +361,7 @@ async fn a_worker_without_a_machine_is_disabled_after_two_looks_where_cds_can_do
     assert!(all[disabled].path.starts_with("/worker/"), "there is no such call for V2 workers");
     let listed = async || requests(&lab).await.iter().filter(|entry| entry.path == "/worker").count();
     eventually("it is looked at again", async || listed().await > lists + 1).await;
-    let metrics = scene.hatchery.board.metrics_text();
+    let metrics = scene.hatchery.published.metrics_text();
     let found = metrics.lines().find(|line| line.contains("\"worker_without_machine\"")).expect("a sample");
     assert!(found.ends_with(" 2"), "each is told of once: {found}");
     scene.stop().await;

@@ -573,7 +573,7 @@ async fn a_failed_worker_is_kept_over_a_kill_as_people_ask_for_it() {
     }
     assert_eq!(told(&["vm", "release", &worker]).await, format!("{worker} is kept no more\n"));
     eventually("it is deleted", async || !machines(&lab).await.contains(&worker)).await;
-    assert_eq!(told(&["vm", "holds"]).await, "nothing is kept, nor wished for\n");
+    assert_eq!(told(&["vm", "holds"]).await, "nothing is kept, and no request to keep anything is open\n");
     daemon.signal("TERM");
     assert_eq!(daemon.end().await.code, Some(0));
     lab.close().await;

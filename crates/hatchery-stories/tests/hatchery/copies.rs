@@ -19,14 +19,14 @@ fn stage(settings: &str, tables: &str) -> Stage {
 
 /// What is left alone, as the status lists it.
 async fn left_alone(scene: &Scene) -> Vec<(String, WhyApart)> {
-    match scene.hatchery.desk().answer(Request::Status).await {
+    match scene.hatchery.control_state().answer(Request::Status).await {
         Answer::Status(status) => status.apart.into_iter().map(|one| (one.name, one.why)).collect(),
         odd @ (Answer::Explained(_) | Answer::Done(_) | Answer::Refused(_)) => panic!("{odd:?}"),
     }
 }
 
 async fn told(scene: &Scene, request: Request) -> Result<String, String> {
-    match scene.hatchery.desk().answer(request).await {
+    match scene.hatchery.control_state().answer(request).await {
         Answer::Done(told) => Ok(told),
         Answer::Refused(why) => Err(why),
         odd @ (Answer::Status(_) | Answer::Explained(_)) => panic!("{odd:?}"),
@@ -39,7 +39,7 @@ async fn named(stage: &Stage, name: &str) -> Option<(String, Vm)> {
 
 /// The first warm machine that is ready, when there are so many.
 async fn warm(stage: &Stage, scene: &Scene, count: usize) -> (String, Vm) {
-    let is_warm = async || scene.hatchery.board.report.borrow().counts.warm == count;
+    let is_warm = async || scene.hatchery.published.report.borrow().counts.warm == count;
     stage.until("there are warm machines", is_warm).await;
     stage.vms().await.into_iter().find(|(_, vm)| vm.name.starts_with("provision-")).expect("a warm machine")
 }
@@ -94,7 +94,7 @@ async fn a_copy_takes_the_place_of_its_original_when_somebody_says_so() {
     stage.witness(async |govc| govc.run(&["vm.destroy", &original.name]).await).await;
     let seen = async || left_alone(&scene).await.len() == 1 && named(&stage, &original.name).await.is_none();
     stage.until("the copy is alone", seen).await;
-    stage.until("it is replaced", async || scene.hatchery.board.report.borrow().counts.warm == 1).await;
+    stage.until("it is replaced", async || scene.hatchery.published.report.borrow().counts.warm == 1).await;
     let adopt = async || told(&scene, Request::AdoptVm { vm: "provision-v2-restored".to_owned() }).await;
     stage.until("it is adopted", async || adopt().await.is_ok()).await;
     let (_, adopted) = named(&stage, "provision-v2-restored").await.expect("it is there");

@@ -11,7 +11,7 @@ use rookery_cds_sim::Status;
 use rookery_daemon::{Clock, Lease, Supervisor};
 use rookery_fleet_vsphere::sessions;
 use rookery_hatchery::run::PRODUCT;
-use rookery_hatchery::run::{LeadershipLost, Policy};
+use rookery_hatchery::run::{Ended, LeadershipLost, Policy};
 use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage, Standby};
 use rookery_kit::{Cable, Proxy, connect_over, eventually, options};
 use rookery_vim::MoRef;
@@ -189,8 +189,8 @@ async fn a_leader_without_a_way_to_vcenter_stops_acting_before_another_one_acts(
     let (gave_up, (second, took_over), ()) = over.expect("one has given up, and the other one leads");
     assert!(gave_up <= Duration::from_secs(165), "{gave_up:?}");
     assert!(gave_up < took_over && took_over <= TAKEOVER, "{gave_up:?} {took_over:?}");
-    let lost = first.scene.hatchery.leadership_lost();
-    assert!(matches!(lost, Some(LeadershipLost::Unlisted { .. })), "{lost:?}");
+    let ended = first.scene.hatchery.ended().await;
+    assert!(matches!(ended, Ended::Leadership(LeadershipLost::Unlisted { .. })), "{ended:?}");
     let lapsed = cut + Duration::from_secs(30);
     assert_eq!(first.acts_since(lapsed), [""; 0], "it acts without a list");
     assert_eq!(second.acts_since(cut).len(), second.acts_since(cut + gave_up).len(), "both have acted");
@@ -301,10 +301,10 @@ async fn a_leader_whose_session_was_ended_makes_way_for_whoever_stands_by() {
     let job = stage.lab.v2_job(Lab::DEBIAN, "true").await;
     let over = timeout(Duration::from_secs(30), first.scene.hatchery.over.cancelled()).await;
     assert!(over.is_ok(), "it goes on, behind another one");
-    let lost = first.scene.hatchery.leadership_lost();
+    let why = first.scene.hatchery.ended().await;
     assert!(
-        matches!(lost, Some(LeadershipLost::Follows { leader }) if leader.instance == "machine-2"),
-        "{lost:?}"
+        matches!(&why, Ended::Leadership(LeadershipLost::Follows { leader }) if leader.instance == "machine-2"),
+        "{why:?}"
     );
     let (vcenter, cds) = (first.vcenter.clone(), first.cds.clone());
     first.scene.stop().await;

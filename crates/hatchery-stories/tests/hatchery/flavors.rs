@@ -61,7 +61,7 @@ async fn machine_of(lab: &Lab, job: &str) -> (String, i64, i64) {
 /// The ids of the warm machines, once there are so many.
 async fn warm(lab: &Lab, scene: &Scene, count: usize) -> Vec<String> {
     eventually("machines are warm", async || {
-        let report = scene.hatchery.board.report.borrow();
+        let report = scene.hatchery.published.report.borrow();
         report.counts.warm == count && report.running.is_empty()
     })
     .await;
@@ -121,7 +121,7 @@ async fn where_no_sizes_are_configured_names_of_sizes_mean_nothing_and_that_is_s
         let (_, cpus, memory) = machine_of(&lab, &id).await;
         assert_eq!((cpus, memory), (2, 2048), "as the template");
     }
-    let ignored = scene.hatchery.board.report.borrow().ignored_flavors.clone();
+    let ignored = scene.hatchery.published.report.borrow().ignored_flavors.clone();
     assert_eq!(ignored.into_iter().collect::<Vec<_>>(), [("debian12".to_owned(), "gigantic".to_owned())]);
     scene.stop().await;
     lab.close().await;
@@ -288,7 +288,7 @@ async fn a_warm_machine_with_a_smaller_disk_is_left_for_others() {
         let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
         stage
             .until("a machine is warm, and its disk was read", async || {
-                let report = scene.hatchery.board.report.borrow();
+                let report = scene.hatchery.published.report.borrow();
                 report.counts.warm == 1 && report.running.is_empty() && report.disks.len() == 1
             })
             .await;
@@ -310,7 +310,9 @@ async fn without_a_pool_size_warm_machines_are_made_side_by_side() {
     let stage = Stage::set(options);
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     stage
-        .until("all are under way at once", async || scene.hatchery.board.report.borrow().running.len() == 6)
+        .until("all are under way at once", async || {
+            scene.hatchery.published.report.borrow().running.len() == 6
+        })
         .await;
     scene.stop().await;
     stage.lab.close().await;

@@ -131,7 +131,7 @@ async fn a_clone_that_outlives_its_start_is_cancelled() {
     let ended = stage.lab.job(&job).await;
     assert_eq!((ended.status, ended.attempts.len()), (Status::Success, 2), "{ended:#?}");
     // Nothing is in doubt: vCenter has told how it ended.
-    assert_eq!(scene.hatchery.board.report.borrow().clones_in_doubt, 0);
+    assert_eq!(scene.hatchery.published.report.borrow().clones_in_doubt, 0);
     let mut given = Given::default();
     given.watch(&stage, Duration::from_mins(15)).await;
     assert!(given.0.len() <= 1, "{given:?}");
@@ -151,8 +151,9 @@ async fn outlives_the_hatchery(image: Image) {
     // Longer than a quarter of an hour: while a clone is listed, it is waited for.
     given.watch(&stage, Duration::from_mins(17)).await;
     assert_eq!((given.0.len(), clones_run(&stage.lab).await), (0, 1), "{given:?}");
-    let waits = scene.hatchery.board.report.borrow().waiting.values().any(|line| line.as_str() == "address");
-    assert!(waits, "{:?}", scene.hatchery.board.report.borrow().waiting);
+    let waits =
+        scene.hatchery.published.report.borrow().waiting.values().any(|line| line.as_str() == "address");
+    assert!(waits, "{:?}", scene.hatchery.published.report.borrow().waiting);
     given.watch(&stage, Duration::from_mins(5)).await;
     assert!(given.0.len() >= 2, "{given:?}");
     stage.all_jobs_end().await;

@@ -131,14 +131,14 @@ pub(super) fn told(job: &Job) -> String {
 
 /// Why the hatchery says that a job waits.
 pub(super) fn why(scene: &Scene, id: &str) -> Option<String> {
-    let report = scene.hatchery.board.report.borrow().clone();
+    let report = scene.hatchery.published.report.borrow().clone();
     let waiting = report.waiting.iter().find(|(job, _)| job.to_string() == id);
     waiting.map(|(_, why)| why.to_string())
 }
 
 /// A line of the hatchery's status.
 pub(super) fn line(scene: &Scene, component: &str) -> Option<String> {
-    let status = serde_json::to_value(scene.hatchery.board.status()).expect("a status is JSON");
+    let status = serde_json::to_value(scene.hatchery.published.status()).expect("a status is JSON");
     let lines = status["lines"].as_array().expect("lines").clone();
     let line = lines.into_iter().find(|line| line["component"] == component)?;
     Some(format!("{}: {}", line["status"].as_str()?, line["value"].as_str()?))

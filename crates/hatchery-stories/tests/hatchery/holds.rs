@@ -20,7 +20,7 @@ fn quick() -> LabOptions {
 }
 
 async fn ask(scene: &Scene, request: Request) -> Result<String, String> {
-    match scene.hatchery.desk().answer(request).await {
+    match scene.hatchery.control_state().answer(request).await {
         Answer::Done(told) => Ok(told),
         Answer::Refused(why) => Err(why),
         odd @ (Answer::Status(_) | Answer::Explained(_)) => panic!("{odd:?}"),
@@ -93,7 +93,7 @@ async fn a_failed_worker_is_kept_although_the_hatchery_dies_before_and_after_it(
     let second = failing(&lab).await;
     goes(&lab, &second).await;
     assert!(mark(&lab, &worker).await.is_some(), "one was asked for, and the first one is kept");
-    let report = scene.hatchery.board.report.clone();
+    let report = scene.hatchery.published.report.clone();
     eventually("the report shows it", async || {
         let report = report.borrow();
         let shown: Vec<_> =
@@ -105,7 +105,7 @@ async fn a_failed_worker_is_kept_although_the_hatchery_dies_before_and_after_it(
             && line.is_some_and(|line| line.status == "Held")
     })
     .await;
-    assert!(scene.hatchery.board.metrics_text().contains("\nrookery_hatchery_held_machines 1\n"));
+    assert!(scene.hatchery.published.metrics_text().contains("\nrookery_hatchery_held_machines 1\n"));
 
     scene.hatchery.drain(true).await;
     let told = release(&scene, machine(&worker)).await;
@@ -148,13 +148,17 @@ async fn of_three_that_fail_at_once_two_are_kept_and_no_good_one() {
     })
     .await;
     assert_eq!(kept().await, 2);
-    eventually("the hatchery sees both", async || scene.hatchery.board.report.borrow().held.len() == 2).await;
+    eventually("the hatchery sees both", async || scene.hatchery.published.report.borrow().held.len() == 2)
+        .await;
     release(&scene, debian()).await.expect("they are let go");
     for worker in &workers {
         goes(&lab, worker).await;
     }
     let nothing = release(&scene, debian()).await;
-    assert_eq!(nothing, Err("nothing is kept, nor wished for, of model debian12".to_owned()));
+    assert_eq!(
+        nothing,
+        Err("nothing is kept, and no request to keep anything is open, for model debian12".to_owned())
+    );
     scene.stop().await;
     lab.close().await;
 }
@@ -213,7 +217,7 @@ async fn the_machine_of_a_worker_that_never_came_is_kept_on_and_its_job_runs_els
     hold(&scene, debian(), 1, HOUR).await.expect("it is taken");
     let job = lab.v2_job(Lab::DEBIAN, "true").await;
     eventually("a machine was made", async || {
-        let report = scene.hatchery.board.report.borrow();
+        let report = scene.hatchery.published.report.borrow();
         report.workers.len() == 1 && report.running.is_empty()
     })
     .await;
@@ -238,7 +242,7 @@ async fn a_machine_that_somebody_names_stays_after_its_job_and_others_cannot_be_
     let job = lab.v2_job(Lab::DEBIAN, "sleep 20").await;
     eventually("the job is built", async || lab.job(&job).await.status == Status::Building).await;
     let worker = lab.job(&job).await.worker_name;
-    eventually("nobody is at it", async || scene.hatchery.board.report.borrow().running.is_empty()).await;
+    eventually("nobody is at it", async || scene.hatchery.published.report.borrow().running.is_empty()).await;
     hold(&scene, machine(&worker), 1, HOUR).await.expect("it is kept");
     let other = lab.v2_job(Lab::DEBIAN, "true").await;
     assert_eq!(lab.ended(&job).await.status, Status::Success);

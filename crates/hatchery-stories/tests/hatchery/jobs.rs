@@ -238,7 +238,7 @@ async fn a_credential_that_is_not_resolved_is_refused_by_name() {
     let told = lab.job(&job).await;
     assert_eq!((told.status, told.attempts.len()), (Status::Waiting, 0), "{told:#?}");
     assert!(!format!("{told:?}").contains("secrets.guest"));
-    let report = scene.hatchery.board.report.borrow().clone();
+    let report = scene.hatchery.published.report.borrow().clone();
     assert!(
         report.waiting.values().any(|line| line.is_permanent() && line.to_string().contains(why)),
         "{report:?}"

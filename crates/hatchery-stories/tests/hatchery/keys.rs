@@ -142,7 +142,7 @@ async fn a_heartbeat_of_v2_that_cds_takes_again_is_no_alarm_any_more() {
     stage.lab.cds.control(Cds::AddFault(fault)).await.expect("CDS runs");
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let shown = || {
-        let lines = scene.hatchery.board.status().lines;
+        let lines = scene.hatchery.published.status().lines;
         lines.into_iter().find(|line| line.component == "goroutine/V2heartbeat").map(|line| line.value)
     };
     stage.until("it is an alarm", async || shown().as_deref() == Some("NOT running")).await;

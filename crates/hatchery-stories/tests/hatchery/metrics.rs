@@ -32,7 +32,7 @@ workerProvisioning = [{ modelVMWare = "debian12", number = 1 }]
 }
 
 fn scrape(scene: &Scene) -> Scraped {
-    Scraped::read(&scene.hatchery.board.metrics_text())
+    Scraped::read(&scene.hatchery.published.metrics_text())
 }
 
 async fn scrape_page(scene: &Scene) -> Scraped {

@@ -148,7 +148,7 @@ async fn a_machine_whose_host_does_not_respond_is_left_alone_until_it_does() {
     do_to_vcenter(&stage, Incident::HostDown { host: "esx-1".to_owned(), restart_vms: false }).await;
     minute(begun, 15).await;
     let failed = "rookery_hatchery_deletion_failures_total{reason=\"finished\"} 0";
-    assert!(scene.hatchery.board.metrics_text().contains(failed), "nobody tried to delete it");
+    assert!(scene.hatchery.published.metrics_text().contains(failed), "nobody tried to delete it");
     do_to_vcenter(&stage, Incident::HostUp { host: "esx-1".to_owned() }).await;
     stage.until("it is deleted", async || names(&stage).await.is_empty()).await;
     scene.stop().await;

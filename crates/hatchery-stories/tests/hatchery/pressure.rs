@@ -42,7 +42,7 @@ async fn fifty_jobs(capacity: Option<Capacity>, limit: u32, adapts: bool) -> Out
     let (mut fewest, mut explained) = (limit, false);
     let jobs = loop {
         sleep(Duration::from_secs(1)).await;
-        let report = scene.hatchery.board.report.borrow().clone();
+        let report = scene.hatchery.published.report.borrow().clone();
         fewest = fewest.min(report.launches.allowed);
         explained |= report.waiting.values().any(|line| line.to_string().starts_with("CDS answers slowly: "));
         let jobs = stage.lab.cds.jobs().await.expect("CDS runs");

@@ -110,7 +110,7 @@ fn stage() -> Stage {
 }
 
 fn metric(scene: &Scene, name: &str) -> u64 {
-    let text = scene.hatchery.board.metrics_text();
+    let text = scene.hatchery.published.metrics_text();
     let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok());
     value.unwrap_or_else(|| panic!("{name}: {text}"))
 }
@@ -163,7 +163,7 @@ async fn a_start_panics(job: NewJob) {
     let given_back = stage.lab.job(&job).await;
     assert_eq!((given_back.attempts.len(), given_back.releases), (1, 1), "{given_back:#?}");
     assert_eq!((given_back.status, given_back.booking), (Status::Waiting, None), "it is half-booked");
-    let report = scene.hatchery.board.report.borrow().clone();
+    let report = scene.hatchery.published.report.borrow().clone();
     assert_eq!(
         (report.running.len(), report.running.iter().filter(|one| one.is_start()).count()),
         (0, 0),
@@ -193,7 +193,7 @@ async fn a_start_of_a_v2_job_that_panics_is_counted_and_leaves_nothing_half_book
 
 /// The status of a page, and what it says.
 fn page(scene: &Scene, path: &str) -> (u16, String) {
-    let page = scene.hatchery.board.page(path).expect("there is such a page");
+    let page = scene.hatchery.published.page(path).expect("there is such a page");
     (page.status, page.body)
 }
 

@@ -6,6 +6,7 @@ use jiff::SignedDuration;
 use rookery_cds_sim::{
     Config, Control, Fault, HatcheryConsumer, NewJob, Protocol, Requirement, Status, Trouble,
 };
+use rookery_hatchery::surface::control::Request;
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
 use rookery_kit::{Wire, eventually};
 use rookery_vim_sim::Span;
@@ -64,7 +65,7 @@ async fn a_job_that_another_hatchery_takes_first_costs_nothing() {
         assert!(lives(&lab).await.is_empty(), "no machine was made");
         assert_eq!(told(&lab.job(&job).await), "", "nobody was told of a failure");
         eventually("it tries again when the job is offered again", async || {
-            scene.hatchery.look_now();
+            scene.hatchery.control_state().answer(Request::Look).await;
             lab.job(&job).await.status == Status::Success
         })
         .await;
@@ -126,7 +127,7 @@ async fn after_as_many_real_starts_as_allowed_a_job_fails_and_lost_answers_on_th
         let scene = lab.hatch().await;
         let job = lab.enqueue(of(protocol)).await;
         eventually("the job has ended", async || {
-            scene.hatchery.look_now();
+            scene.hatchery.control_state().answer(Request::Look).await;
             lab.job(&job).await.status.is_final()
         })
         .await;
@@ -149,7 +150,7 @@ async fn without_a_limit_of_attempts_a_job_is_tried_until_it_works() {
     let scene = lab.hatch().await;
     let job = lab.enqueue(v1_job("true")).await;
     eventually("the job has ended", async || {
-        scene.hatchery.look_now();
+        scene.hatchery.control_state().answer(Request::Look).await;
         lab.job(&job).await.status.is_final()
     })
     .await;
@@ -167,7 +168,7 @@ async fn trouble_while_looking_at_a_job_is_no_attempt() {
     let scene = lab.hatch().await;
     let job = lab.enqueue(v2_job("true")).await;
     eventually("the job has ended", async || {
-        scene.hatchery.look_now();
+        scene.hatchery.control_state().answer(Request::Look).await;
         lab.job(&job).await.status.is_final()
     })
     .await;
@@ -294,7 +295,7 @@ async fn v1_jobs_are_served_by_the_region_of_the_settings_and_v2_jobs_by_that_of
         assert_eq!(lab.ended(job).await.status, Status::Success);
     }
     eventually("both queues were listed since", async || {
-        scene.hatchery.look_now();
+        scene.hatchery.control_state().answer(Request::Look).await;
         asked(&lab, "GET", "/queue/workflows").await > 2 && asked(&lab, "GET", "/v2/queue/default").await > 2
     })
     .await;

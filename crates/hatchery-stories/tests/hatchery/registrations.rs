@@ -117,7 +117,7 @@ async fn a_foreign_machine_that_keeps_a_template_from_being_made_is_named_and_le
     let stage = stage_with("\n[[datacenter.vm]]\nname = \"deb-tmp\"\nannotation = \"of Jane\"\n");
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let named = || {
-        let report = scene.hatchery.board.report.borrow().clone();
+        let report = scene.hatchery.published.report.borrow().clone();
         report
             .not_made
             .iter()
@@ -165,7 +165,7 @@ async fn an_old_template_of_another_hatchery_stays_until_somebody_adopts_it_and_
     let (old, ..) = named("deb").await.expect("it is there");
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let waits = || {
-        let report = scene.hatchery.board.report.borrow().clone();
+        let report = scene.hatchery.published.report.borrow().clone();
         let is_said = |why: &str| {
             why.contains("made by the hatchery \"go-hatchery\"")
                 && why.contains("`rookery hatchery adopt shared.infra/deb`")
@@ -179,7 +179,7 @@ async fn an_old_template_of_another_hatchery_stays_until_somebody_adopts_it_and_
     assert_eq!(named("deb").await, untouched);
 
     let adopt = || Request::Adopt { model: "shared.infra/deb".to_owned() };
-    let answer = scene.hatchery.desk().answer(adopt()).await;
+    let answer = scene.hatchery.control_state().answer(adopt()).await;
     let Answer::Done(told) = &answer else { panic!("{answer:?}") };
     let aside = told.split(' ').find(|word| word.starts_with("deb-old-vm-")).expect("its new name");
     is_registered(&stage).await;
@@ -189,7 +189,7 @@ async fn an_old_template_of_another_hatchery_stays_until_somebody_adopts_it_and_
     let kept = Some((old, Lab::NAME.into(), aside.to_owned()));
     assert_eq!(named(aside).await, kept, "a disk of somebody else's VM stands on it");
     assert!(
-        matches!(scene.hatchery.desk().answer(adopt()).await, Answer::Refused(_)),
+        matches!(scene.hatchery.control_state().answer(adopt()).await, Answer::Refused(_)),
         "nothing is left to adopt"
     );
 
@@ -205,7 +205,7 @@ async fn an_old_template_of_another_hatchery_stays_until_somebody_adopts_it_and_
 async fn a_worker_that_registers_a_model_counts_between_its_launch_and_its_registration() {
     let stage = stage();
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
-    let mut report = scene.hatchery.board.report.clone();
+    let mut report = scene.hatchery.published.report.clone();
     let launched = report.wait_for(|report| report.launches.under_way == 1);
     timeout(Duration::from_hours(1), launched).await.expect("it was counted").expect("the hatchery runs");
     is_registered(&stage).await;

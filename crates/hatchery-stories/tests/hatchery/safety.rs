@@ -441,7 +441,7 @@ async fn an_inventory_that_stands_still_deletes_nothing() {
     let left = finished(&stage).await;
     sleep(Duration::from_mins(12)).await;
     assert_eq!(left, stage.machines_of(Lab::NAME).await);
-    assert!(scene.hatchery.board.report.borrow().stopped.is_some());
+    assert!(scene.hatchery.published.report.borrow().stopped.is_some());
 
     stage.lab.world.vcenter.control(Control::ClearRules).await;
     stage.until("it is gone", async || stage.machines_of(Lab::NAME).await.is_empty()).await;
@@ -459,7 +459,7 @@ async fn clocks_that_differ_delete_nothing_and_it_is_shown() {
     let left = finished(&stage).await;
     sleep(Duration::from_mins(12)).await;
     assert_eq!(left, stage.machines_of(Lab::NAME).await);
-    let told = scene.hatchery.board.report.borrow().stopped;
+    let told = scene.hatchery.published.report.borrow().stopped;
     assert!(told.as_ref().is_some_and(|told| told.to_string().contains("clock")), "{told:?}");
     scene.stop().await;
     stage.lab.close().await;

@@ -189,7 +189,7 @@ async fn a_worker_that_the_go_hatchery_has_just_started_is_left_alone_and_counte
     let scene = hatch(&stage).await;
     sleep(Duration::from_mins(5)).await;
     assert!(named(&stage, &name).await.is_some());
-    let report = scene.hatchery.board.report.borrow().clone();
+    let report = scene.hatchery.published.report.borrow().clone();
     assert_eq!((report.ledger.size.cpus, report.counts.starting), (2, 1), "{report:?}");
     stage.until("it is gone", async || named(&stage, &name).await.is_none()).await;
     scene.stop().await;

@@ -73,7 +73,7 @@ pub(super) async fn warm(lab: &Lab, scene: &Scene, number: usize) -> Vec<Seen> {
 
 /// Waits until the hatchery says so of itself.
 pub(super) async fn reported(scene: &Scene, what: &str, is: impl Fn(&Report) -> bool) {
-    let mut report = scene.hatchery.board.report.clone();
+    let mut report = scene.hatchery.published.report.clone();
     let reported = timeout(Duration::from_mins(5), report.wait_for(|report| is(report))).await;
     assert!(reported.is_ok_and(|seen| seen.is_ok()), "it was never reported that {what}");
 }

@@ -13,7 +13,6 @@ use crate::plan::Deletion;
 use crate::surface::metrics::Leak;
 
 impl ActionContext {
-    /// Deletes a machine.
     pub async fn delete(&self, deletion: &Deletion) -> Ending {
         let owner = self.owner();
         let now = self.now().saturating_sub(deletion.hold_shift).unwrap_or(Timestamp::MIN);
@@ -41,11 +40,12 @@ impl ActionContext {
 
     /// Disables a V1 worker whose machine is gone, if vCenter says so when it is asked for that machine.
     pub async fn disable(&self, worker: &Worker, machine: &MachineId) -> Ending {
-        let failed = |error: String| Ending::Failed(Failure { error, ..Failure::default() });
         match self.hands.is_gone(machine).await {
             Ok(true) => {}
-            Ok(false) => return failed("its VM is there".to_owned()),
-            Err(error) => return failed(format!("whether its VM is gone cannot be said: {}", chain(&error))),
+            Ok(false) => return Ending::failed("its VM is there".to_owned()),
+            Err(error) => {
+                return Ending::failed(format!("whether its VM is gone cannot be said: {}", chain(&error)));
+            }
         }
         let disabled = match self.v1() {
             Ok(v1) => v1.disable(worker).await,
@@ -57,7 +57,7 @@ impl ActionContext {
                 warn!(worker = %worker.name, "worker that has no machine was disabled");
                 Ending::Done
             }
-            Err(error) => failed(chain(&error)),
+            Err(error) => Ending::failed(chain(&error)),
         }
     }
 

@@ -8,10 +8,10 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::ActionContext;
 use crate::intake::model::{ModelSource, ResolvedModel};
-use crate::launch::config::{Task, WorkerConfig};
+use crate::launch::config::WorkerConfig;
 use crate::launch::credentials::{self, Credentials, Model, Secret};
 use crate::launch::script::{Purpose, Source, Values, template_script};
-use crate::launch::{Launch, worker_script};
+use crate::launch::{plain_program, worker_program, worker_script};
 
 /// What a worker is started for.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +60,7 @@ impl ActionContext {
         purpose: For<'_>,
     ) -> Result<Program, String> {
         let settings = self.settings();
-        let (assignment, task, region) = self.assignment(model, purpose).await?;
+        let (assignment, region) = self.assignment(model, purpose).await?;
         let hatchery = settings.identity.name.clone();
         let claims = WorkerClaims { hatchery, worker: name.to_owned(), assignment };
         // CDS checks it by its own clock, and wants none that was issued later than now.
@@ -75,7 +75,7 @@ impl ActionContext {
             addresses: self.addresses.borrow().clone(),
             token,
             model: model.identity(),
-            task,
+            job: if let For::Job(job) = purpose { Some(job.clone()) } else { None },
             region,
             injected: settings.worker.env.clone(),
         };
@@ -89,32 +89,29 @@ impl ActionContext {
             (ModelSource::V2(v2), For::Job(JobId::V2(_))) => Source::V2Model { os_arch: &v2.osarch },
         };
         let script = worker_script(&model.label(), source, &values).map_err(|error| chain(&error))?;
-        Ok(Launch::worker(&script, config.encoded(), &settings.worker.env).program())
+        Ok(worker_program(&script, &config.encoded(), &settings.worker.env))
     }
 
     async fn assignment(
         &self,
         model: &ResolvedModel,
         purpose: For<'_>,
-    ) -> Result<(Assignment, Task, String), String> {
+    ) -> Result<(Assignment, String), String> {
         let own_region = self.settings().queue.region.clone().unwrap_or_default();
         let (name, v1) = match &model.source {
             ModelSource::V1(v1) => (&v1.name, Some(ModelRef { id: v1.id, name: v1.name.clone() })),
             ModelSource::V2(v2) => (&v2.name, None),
         };
         match purpose {
-            For::Job(JobId::V1(job)) => {
-                Ok((Assignment::V1Job { job: *job, model: v1 }, Task::V1Job(job.number()), own_region))
-            }
+            For::Job(JobId::V1(job)) => Ok((Assignment::V1Job { job: *job, model: v1 }, own_region)),
             For::Job(JobId::V2(job)) => {
                 let region = self.v2().map_err(|error| chain(&error))?.region().await;
                 let region = region.map_err(|error| chain(&error))?;
-                let assignment = Assignment::V2Job { job: job.clone(), model: name.clone() };
-                Ok((assignment, Task::V2Job(job.to_string()), region))
+                Ok((Assignment::V2Job { job: job.clone(), model: name.clone() }, region))
             }
             For::Registration => {
                 let model = v1.ok_or("only V1 models are registered")?;
-                Ok((Assignment::V1Registration { model }, Task::Registration, own_region))
+                Ok((Assignment::V1Registration { model }, own_region))
             }
         }
     }
@@ -128,8 +125,7 @@ impl ActionContext {
         worker: &Program,
     ) -> Result<(), String> {
         if let Some(script) = self.settings().models.pre_start_scripts.get(model.template()) {
-            let first = Launch::plain(script).program();
-            self.hands.launch(machine, user, &first).await.map_err(|error| chain(&error))?;
+            self.hands.launch(machine, user, &plain_program(script)).await.map_err(|error| chain(&error))?;
         }
         started(self.hands.launch(machine, user, worker).await)
     }
@@ -143,7 +139,7 @@ impl ActionContext {
         }
         let api = self.addresses.borrow().api.url.clone();
         let script = template_script(&model.label(), vm, &api).map_err(|error| chain(&error))?;
-        Ok(Some(Launch::plain(script.expose_secret()).program()))
+        Ok(Some(plain_program(script.expose_secret())))
     }
 }
 
@@ -160,10 +156,11 @@ fn own_credentials(source: &ModelSource) -> Credentials {
 }
 
 fn guest_of<'m>(model: &'m ResolvedModel, path: &'m str, own: &'m Credentials) -> Model<'m> {
-    match &model.source {
-        ModelSource::V1(_) => Model::V1 { path, template: model.template(), own },
-        ModelSource::V2(v2) => Model::V2 { name: &v2.name, template: model.template(), own },
-    }
+    let name = match &model.source {
+        ModelSource::V1(_) => path,
+        ModelSource::V2(v2) => &v2.name,
+    };
+    Model { kind: model.kind(), name, template: model.template(), own }
 }
 
 /// After a lost answer a worker must not be started again. If it runs it registers, and if not it is swept.

@@ -1,52 +1,29 @@
 //! Warm machines: made, set up by their first start, and stopped again until a job comes.
 
-use crate::machine::CloneSpec;
 use crate::mark::Mark;
-use crate::names::ModelKind;
 use crate::plan::sweep::Condemned;
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::MachineId;
-use rookery_fleet::flavor::Flavor;
 use tracing::info;
 
-use super::{ActionContext, Ending, Failure, fixed};
+use super::{ActionContext, Ending, Failure};
 use crate::plan::running::TaskId;
 use crate::plan::{Finish, Make, Unclaim};
 
 impl ActionContext {
-    /// Makes a warm machine.
     pub async fn make(&self, action: TaskId, make: Make) -> Ending {
-        let (v1, v2) = match make.kind {
-            ModelKind::V1 => (make.model.clone(), String::new()),
-            ModelKind::V2 => (String::new(), make.model.clone()),
-        };
         let mark = Mark {
             hatchery_name: self.settings().identity.name.clone(),
             worker_name: make.name.clone(),
             provisioning: true,
-            worker_model_path: v1,
-            vmware_model_path: v2,
             worker_model_last_modified: make.last_modified.clone(),
             created: Some(self.now()),
-            ip_address: make.address.as_ref().map(|assigned| assigned.ip.to_string()).unwrap_or_default(),
-            flavor: make.flavor.as_ref().map(|flavor| flavor.name.clone()).unwrap_or_default(),
             template_incarnation: make.incarnation.clone().unwrap_or_default(),
-            ..Mark::default()
+            ..Mark::of_model(make.kind, make.model.clone())
         };
-        let flavor = make.flavor.as_ref();
-        let wish = CloneSpec {
-            template: make.template.clone(),
-            name: make.name.clone(),
-            placement: self.placement.clone(),
-            mark,
-            hardware: flavor.map(|flavor| flavor.hardware).unwrap_or_default(),
-            first_disk_kb: flavor.and_then(Flavor::first_disk_kb),
-            address: make.address.as_ref().map(fixed),
-            power_on: true,
-            disk_move: self.settings().vcenter.disk_move,
-            card_class: self.settings().vcenter.card_class.clone(),
-        };
-        let machine = match self.clone_as(&wish, None, std::future::pending()).await {
+        let (flavor, address) = (make.flavor.as_ref(), make.address.as_ref());
+        let spec = self.clone_spec(&make.template, &make.name, mark, flavor, address);
+        let machine = match self.clone_as(&spec, None, std::future::pending()).await {
             Ok(machine) => machine,
             Err(failure) => {
                 let condemned = failure.condemned.map(|(machine, _)| (machine, Condemned::ProvisionFailed));
@@ -54,8 +31,7 @@ impl ActionContext {
             }
         };
         self.is_about(action, &machine).await;
-        let ended =
-            self.settle(&machine, &make.name, make.address.as_ref().map(|assigned| assigned.ip)).await;
+        let ended = self.settle(&machine, &make.name, address.map(|assigned| assigned.ip)).await;
         if let Ending::Done = ended {
             info!(vm = %make.name, "warm machine made");
         }
@@ -96,7 +72,7 @@ impl ActionContext {
         };
         match self.hands.unclaim(&machine, &self.owner(), &pooled.worker_name, &pooled).await {
             Ok(()) => Ending::Done,
-            Err(error) => Ending::Failed(Failure { error: chain(&error), ..Failure::default() }),
+            Err(error) => Ending::failed(chain(&error)),
         }
     }
 }

@@ -2,47 +2,34 @@
 
 use crate::plan::Keep;
 use crate::plan::hold::Outcome;
-use rookery_cds::{CdsError, JobId, JobStatus};
+use rookery_cds::{CdsError, JobStatus};
 use rookery_daemon::telemetry::chain;
 use tracing::{debug, info};
 
-use super::{ActionContext, Ending, Failure};
+use super::{ActionContext, Ending};
+use crate::intake::feed;
+use crate::intake::queue::QueuedJob;
 use crate::mark::Mark;
 
 impl ActionContext {
     /// How a job has ended; none if CDS does not answer now.
     pub async fn outcome(&self, job: &str, worker: &str) -> Option<Outcome> {
-        let read = match job.parse::<JobId>() {
-            Ok(JobId::V1(id)) => match self.v1() {
-                Ok(v1) => v1.job(id).await.map(|job| of_status(&job.status)),
-                Err(_) => return Some(Outcome::Untold),
-            },
-            Ok(JobId::V2(id)) => match self.v2() {
-                Ok(v2) => {
-                    v2.job(&id).await.map(|found| of_v2(&found.job.status, &found.job.worker_name, worker))
-                }
-                Err(_) => return Some(Outcome::Untold),
-            },
-            Err(_) => return Some(Outcome::Untold),
-        };
-        read.map_or_else(|error| without_answer(job, &error), Some)
+        let Ok(id) = job.parse() else { return Some(Outcome::Untold) };
+        let Some(read) = feed::read_job(&self.cds, &id).await else { return Some(Outcome::Untold) };
+        match read {
+            Ok(QueuedJob::V1(job)) => Some(of_status(&job.status)),
+            Ok(QueuedJob::V2(found)) => Some(of_v2(&found.job.status, &found.job.worker_name, worker)),
+            Err(error) => without_answer(job, &error),
+        }
     }
 
     /// Whether a job is being built by the worker of one of these names; none if CDS does not tell it now.
     pub async fn builds(&self, job: &str, workers: &[String]) -> Option<bool> {
-        let read = match job.parse::<JobId>() {
-            Ok(JobId::V1(id)) => {
-                self.v1().ok()?.job(id).await.map(|job| is_built_by(&job.status, job.worker_name(), workers))
-            }
-            Ok(JobId::V2(id)) => {
-                let read = self.v2().ok()?.job(&id).await;
-                read.map(|found| is_built_by(&found.job.status, &found.job.worker_name, workers))
-            }
-            // There is no such job.
-            Err(_) => return Some(false),
-        };
-        match read {
-            Ok(builds) => Some(builds),
+        // Else there is no such job.
+        let Ok(id) = job.parse() else { return Some(false) };
+        match feed::read_job(&self.cds, &id).await? {
+            Ok(QueuedJob::V1(job)) => Some(is_built_by(&job.status, job.worker_name(), workers)),
+            Ok(QueuedJob::V2(found)) => Some(is_built_by(&found.job.status, &found.job.worker_name, workers)),
             Err(error) if error.is_gone() => Some(false),
             Err(error) => {
                 debug!(job, error = %chain(&error), "whether a job runs cannot be read yet");
@@ -65,7 +52,7 @@ impl ActionContext {
                 info!(vm = name, until = %hold.until, reason = %hold.reason, "machine is kept until then");
                 Ending::Done
             }
-            Err(error) => Ending::Failed(Failure { error: chain(&error), ..Failure::default() }),
+            Err(error) => Ending::failed(chain(&error)),
         }
     }
 }

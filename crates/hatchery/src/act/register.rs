@@ -10,21 +10,20 @@
 
 use std::time::Duration;
 
-use crate::machine::CloneSpec;
-use crate::mark::Mark;
+use crate::mark::{self, Mark};
 use crate::plan::sweep::Condemned;
 use rookery_cds::V1Model;
 use rookery_daemon::telemetry::chain;
-use rookery_fleet::{Hardware, MachineId, OwnerId};
+use rookery_fleet::{MachineId, OwnerId};
 use rookery_fleet_vsphere::hands::TemplateProof;
+use rookery_vim_client::GuestUser;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tracing::{info, warn};
 
 use super::launching::For;
 use super::spawn::tried;
-use super::{ActionContext, Ending, Failure, fixed};
+use super::{ActionContext, Ending, Failure};
 use crate::intake::model::{ResolvedModel, last_modified};
-use crate::mark;
 use crate::plan::running::TaskId;
 use crate::plan::{Adoption, Left, Registration, Remake, retired_name, temporary_name};
 use crate::reconcile::Message;
@@ -40,8 +39,15 @@ const GIVING_UP: Duration = Duration::from_secs(30);
 /// The snapshot that clones stand on.
 const SNAPSHOT: &str = "rookery";
 
+/// A registration under way.
+struct Making<'m> {
+    action: TaskId,
+    registration: &'m Registration,
+    model: &'m ResolvedModel,
+    user: &'m GuestUser,
+}
+
 impl ActionContext {
-    /// Registers a model.
     pub async fn register(&self, action: TaskId, registration: Registration) -> Ending {
         let model = &registration.model;
         let resolved = ResolvedModel::v1(model, String::new());
@@ -53,7 +59,7 @@ impl ActionContext {
                 self.reconciler.send(Message::Models(now)).await.ok();
                 return Ending::Lost;
             }
-            Err(error) => return Ending::Failed(Failure { error: chain(&error), ..Failure::default() }),
+            Err(error) => return Ending::failed(chain(&error)),
         }
         let user = match self.user(&resolved).await {
             Ok(user) => user,
@@ -64,11 +70,12 @@ impl ActionContext {
             Err(error) if error.is_lost_race() => return Ending::Lost,
             Err(error) => return Ending::NotHeld { error: chain(&error) },
         }
+        let making = Making { action, registration: &registration, model: &resolved, user: &user };
         let template = match (&registration.remake, &registration.template) {
             (Some(remake), _) => {
                 let until = Instant::now() + MAKING;
-                let making = self.make_v1_template(action, &registration, remake, &resolved, &user, until);
-                timeout_at(until + GIVING_UP, Box::pin(making)).await.unwrap_or_else(|_| {
+                let made = self.make_v1_template(&making, remake, until);
+                timeout_at(until + GIVING_UP, Box::pin(made)).await.unwrap_or_else(|_| {
                     Err(tried(format!("its template was not made within {} s", MAKING.as_secs()), None))
                 })
             }
@@ -78,7 +85,7 @@ impl ActionContext {
         let (registered, name) = match template {
             Ok(template) => {
                 let until = Instant::now() + STARTING;
-                let run = self.run_registration(action, &registration, &resolved, &user, &template, until);
+                let run = self.run_registration(&making, &template, until);
                 let run = timeout_at(until + GIVING_UP, Box::pin(run))
                     .await
                     .unwrap_or_else(|_| Err(tried("the worker was not started in time".to_owned(), None)));
@@ -116,57 +123,45 @@ impl ActionContext {
 
     async fn run_registration(
         &self,
-        action: TaskId,
-        registration: &Registration,
-        model: &ResolvedModel,
-        user: &rookery_vim_client::GuestUser,
+        making: &Making<'_>,
         template: &MachineId,
         until: Instant,
     ) -> Result<(), Box<Failure>> {
-        let address = registration.address.as_ref();
-        let mark = Mark {
-            register_only: true,
-            ip_address: address.map(|assigned| assigned.ip.to_string()).unwrap_or_default(),
-            ..self.mark(model, &registration.name, None)
-        };
-        let wish = self.clone_spec(template, &registration.name, mark, address.map(fixed));
-        let machine = self.clone_as(&wish, Some(Condemned::RegistrationEnded), sleep_until(until)).await?;
-        self.is_about(action, &machine).await;
+        let Making { registration, model, user, .. } = making;
+        let mark = Mark { register_only: true, ..self.mark(model, &registration.name, None) };
+        let (name, ended) = (&registration.name, Some(Condemned::RegistrationEnded));
+        let machine = self.ready_clone(making, template, name, mark, ended, until).await?;
         let condemned = |error: String| tried(error, Some(machine.clone()));
-        let ready = self.hands.ready(&machine, address.map(|assigned| assigned.ip), user).await;
-        ready.map_err(|error| condemned(chain(&error)))?;
-        let borne = timeout_at(until, self.may_launch(&registration.name)).await;
+        let borne = timeout_at(until, self.may_launch(name)).await;
         borne.map_err(|_| condemned("CDS answered too slowly for it to be launched in time".to_owned()))?;
-        let worker = self.worker(&registration.name, model, For::Registration).await.map_err(&condemned)?;
+        let worker = self.worker(name, model, For::Registration).await.map_err(&condemned)?;
         self.start_worker(&machine, user, model, &worker).await.map_err(&condemned)
     }
 
     async fn make_v1_template(
         &self,
-        action: TaskId,
-        registration: &Registration,
+        making: &Making<'_>,
         remake: &Remake,
-        model: &ResolvedModel,
-        user: &rookery_vim_client::GuestUser,
         until: Instant,
     ) -> Result<MachineId, Box<Failure>> {
         let owner = self.owner();
-        let name = &registration.model.name;
+        let name = &making.registration.model.name;
+        if let Some(Left::InTheWay(old)) = &remake.left {
+            self.set_aside(old, &owner, name).await.map_err(|error| tried(error, None))?;
+            self.retire(old, &owner, name).await;
+        }
         let machine = match &remake.left {
             Some(Left::Finished(machine)) => machine.clone(),
-            Some(Left::InTheWay(old)) => {
-                self.set_aside(old, &owner, name).await.map_err(|error| tried(error, None))?;
-                self.retire(old, &owner, name).await;
-                self.make_under_temporary_name(action, registration, remake, model, user, until).await?
+            Some(Left::InTheWay(_)) | None => {
+                self.make_under_temporary_name(making, &remake.image, until).await?
             }
-            None => self.make_under_temporary_name(action, registration, remake, model, user, until).await?,
         };
         if let Some(old) = &remake.replaces {
             self.set_aside(old, &owner, name).await.map_err(|error| tried(error, None))?;
         }
         let renamed = self.hands.rename(&machine, &owner, name).await;
         renamed.map_err(|error| tried(chain(&error), None))?;
-        info!(model = %model.path(), "template made");
+        info!(model = %making.model.path(), "template made");
         if let Some(old) = &remake.replaces {
             self.retire(old, &owner, name).await;
         }
@@ -175,33 +170,25 @@ impl ActionContext {
 
     async fn make_under_temporary_name(
         &self,
-        action: TaskId,
-        registration: &Registration,
-        remake: &Remake,
-        model: &ResolvedModel,
-        user: &rookery_vim_client::GuestUser,
+        making: &Making<'_>,
+        image: &MachineId,
         until: Instant,
     ) -> Result<MachineId, Box<Failure>> {
         let owner = self.owner();
-        let temporary = temporary_name(&registration.model.name);
-        let address = registration.address.as_ref();
+        let temporary = temporary_name(&making.registration.model.name);
         let mark = Mark {
             hatchery_name: owner.name().to_owned(),
-            worker_model_path: model.path(),
-            worker_model_last_modified: model.last_modified(),
+            worker_model_path: making.model.path(),
+            worker_model_last_modified: making.model.last_modified(),
             model: true,
             created: Some(self.now()),
-            ip_address: address.map(|assigned| assigned.ip.to_string()).unwrap_or_default(),
             ..Mark::default()
         };
-        let wish = self.clone_spec(&remake.image, &temporary, mark.clone(), address.map(fixed));
-        let machine = self.clone_as(&wish, None, sleep_until(until)).await?;
-        self.is_about(action, &machine).await;
+        let machine = self.ready_clone(making, image, &temporary, mark.clone(), None, until).await?;
         let condemned = |error: String| tried(error, Some(machine.clone()));
-        let ready = self.hands.ready(&machine, address.map(|assigned| assigned.ip), user).await;
-        ready.map_err(|error| condemned(chain(&error)))?;
-        if let Some(finisher) = self.finisher(model).map_err(&condemned)? {
-            self.hands.launch(&machine, user, &finisher).await.map_err(|error| condemned(chain(&error)))?;
+        if let Some(finisher) = self.finisher(making.model).map_err(&condemned)? {
+            let launched = self.hands.launch(&machine, making.user, &finisher).await;
+            launched.map_err(|error| condemned(chain(&error)))?;
             let off = self.hands.wait_off(&machine, GOING_OFF).await;
             off.map_err(|error| {
                 condemned(format!("its post command did not turn it off: {}", chain(&error)))
@@ -210,10 +197,29 @@ impl ActionContext {
             self.hands.stop(&machine, &owner, &temporary).await.map_err(|error| condemned(chain(&error)))?;
         }
         // Its address is free again: clones get their own.
-        let marked = self.hands.mark_anew(&machine, &owner, |_| Mark { ip_address: String::new(), ..mark });
+        let marked = self.hands.mark_anew(&machine, &owner, |_| mark);
         marked.await.map_err(|error| condemned(chain(&error)))?;
         let made = self.hands.make_template(&machine, &owner, SNAPSHOT).await;
         made.map_err(|error| condemned(chain(&error)))?;
+        Ok(machine)
+    }
+
+    /// A clone with the address of the registration, as soon as programs can be started in it.
+    async fn ready_clone(
+        &self,
+        making: &Making<'_>,
+        template: &MachineId,
+        name: &str,
+        mark: Mark,
+        condemned_for: Option<Condemned>,
+        until: Instant,
+    ) -> Result<MachineId, Box<Failure>> {
+        let address = making.registration.address.as_ref();
+        let spec = self.clone_spec(template, name, mark, None, address);
+        let machine = self.clone_as(&spec, condemned_for, sleep_until(until)).await?;
+        self.is_about(making.action, &machine).await;
+        let ready = self.hands.ready(&machine, address.map(|assigned| assigned.ip), making.user).await;
+        ready.map_err(|error| tried(chain(&error), Some(machine.clone())))?;
         Ok(machine)
     }
 
@@ -248,29 +254,7 @@ impl ActionContext {
         };
         match adopted {
             Ok(()) => Ending::Done,
-            Err(error) => Ending::Failed(Failure { error, ..Failure::default() }),
-        }
-    }
-
-    fn clone_spec(
-        &self,
-        template: &MachineId,
-        name: &str,
-        mark: Mark,
-        address: Option<rookery_fleet_vsphere::hands::Fixed>,
-    ) -> CloneSpec {
-        let settings = self.settings();
-        CloneSpec {
-            template: template.clone(),
-            name: name.to_owned(),
-            placement: self.placement.clone(),
-            mark,
-            hardware: Hardware::default(),
-            first_disk_kb: None,
-            address,
-            power_on: true,
-            disk_move: settings.vcenter.disk_move,
-            card_class: settings.vcenter.card_class.clone(),
+            Err(error) => Ending::failed(error),
         }
     }
 }

@@ -12,7 +12,7 @@ use rookery_fleet_vsphere::ActError;
 use tokio::time::sleep;
 use tracing::{debug, info, warn};
 
-use super::{ActionContext, Ending, Failure};
+use super::{ActionContext, Ending};
 use crate::intake::model::{ModelSource, ResolvedModel};
 use crate::plan::{Free, Unserving};
 
@@ -113,8 +113,7 @@ impl ActionContext {
                     v1.release(*id).await?;
                 }
                 JobId::V2(id) => {
-                    let v2 = self.v2()?;
-                    v2.release(id).await?;
+                    self.v2()?.release(id).await?;
                 }
             }
             Ok(true)
@@ -183,7 +182,7 @@ impl ActionContext {
                 self.tell_v2(id, InfoLevel::Info, &text).await
             }
         };
-        self.not_told(&held.job, told);
+        note_untold(&held.job, told);
     }
 
     /// Tells the people who wait for the job that its worker could not be started, and gives it back; neither if it has
@@ -227,7 +226,7 @@ impl ActionContext {
                 self.tell_v2(id, InfoLevel::Error, &text).await
             }
         };
-        self.not_told(job, told);
+        note_untold(job, told);
     }
 
     /// Fails a job that was tried too often.
@@ -262,11 +261,10 @@ impl ActionContext {
     /// A job that its worker has taken may have ended well, and CDS may not have stored that yet: only one that still waits
     /// for a worker goes back.
     async fn free_abandoned(&self, job: &JobId, worker: &str, machine: &MachineId) -> Ending {
-        let failed = |error: String| Ending::Failed(Failure { error, ..Failure::default() });
         match self.hands.is_off(machine).await {
             Ok(true) => {}
-            Ok(false) => return failed("the machine is on".to_owned()),
-            Err(error) => return failed(chain(&error)),
+            Ok(false) => return Ending::failed("the machine is on".to_owned()),
+            Err(error) => return Ending::failed(chain(&error)),
         }
         match self.surely_release(job, &Attempt { worker, machine: None }, async {}).await {
             Some(true) => {
@@ -274,7 +272,7 @@ impl ActionContext {
                 Ending::Done
             }
             Some(false) => Ending::Done,
-            None => failed("CDS does not say whose the job is".to_owned()),
+            None => Ending::failed("CDS does not say whose the job is".to_owned()),
         }
     }
 
@@ -292,7 +290,7 @@ impl ActionContext {
                 self.tell_v2(id, InfoLevel::Warning, &text).await
             }
         };
-        self.not_told(job, told);
+        note_untold(job, told);
     }
 
     async fn tell_v1(&self, id: V1JobId, infos: &[SpawnInfo]) -> Result<(), CdsError> {
@@ -303,19 +301,18 @@ impl ActionContext {
         self.v2()?.info(id, level, text).await
     }
 
-    #[expect(clippy::unused_self, reason = "reads as what the crew does")]
-    fn not_told(&self, job: &JobId, told: Result<(), CdsError>) {
-        if let Err(error) = told {
-            debug!(%job, error = %chain(&error), "job's users could not be told");
-        }
-    }
-
     pub(super) fn v1(&self) -> Result<&rookery_cds::V1, CdsError> {
         self.cds.v1().ok_or_else(|| CdsError::SignedOut { what: "speak of V1 jobs".to_owned() })
     }
 
     pub(super) fn v2(&self) -> Result<&rookery_cds::V2, CdsError> {
         self.cds.v2().ok_or_else(|| CdsError::SignedOut { what: "speak of V2 jobs".to_owned() })
+    }
+}
+
+fn note_untold(job: &JobId, told: Result<(), CdsError>) {
+    if let Err(error) = told {
+        debug!(%job, error = %chain(&error), "job's users could not be told");
     }
 }
 

@@ -23,23 +23,22 @@ use jiff::SignedDuration;
 use rookery_cds::JobId;
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::MachineId;
+use rookery_fleet::address::Assigned;
 use rookery_fleet::flavor::Flavor;
+use rookery_fleet_vsphere::hands::Fixed;
 use rookery_vim_client::GuestUser;
 use tokio::time::{Instant, sleep_until};
 use tracing::{error, info, warn};
 
 use super::launching::For;
-use super::{ActionContext, Ending, Failure, Held, Unfinished, fixed};
+use super::{ActionContext, Ending, Failure, Held, Unfinished};
 use crate::intake::model::ResolvedModel;
-use crate::names::ModelKind;
-use crate::plan::START;
 use crate::plan::running::TaskId;
-use crate::plan::{Spawn, WorkerPlacement};
+use crate::plan::{START, Spawn, WorkerPlacement};
 use crate::settings::SlowSpawn;
 use crate::surface::metrics::{Stage, Way};
 
 impl ActionContext {
-    /// Starts a worker for a job.
     pub async fn spawn(&self, action: TaskId, spawn: Spawn) -> Ending {
         let _under_way = self.halt.start();
         let user = match self.user(&spawn.model).await {
@@ -206,8 +205,7 @@ impl ActionContext {
                         Ok(()) => return Ok((spawn, found, address)),
                         Err(error) => {
                             info!(job = %spawn.job, vm = %machine, %error, "warm machine was of no use; looking for another place");
-                            let useless = machine.clone();
-                            let another = self.another_place(action, useless, &spawn).await;
+                            let another = self.another_place(action, found).await;
                             spawn = another.ok_or_else(|| {
                                 tried(format!("{error}; and there is no other place"), None)
                             })?;
@@ -218,7 +216,6 @@ impl ActionContext {
         }
     }
 
-    /// Starts a worker in its machine.
     async fn start_in(
         &self,
         spawn: &Spawn,
@@ -229,10 +226,8 @@ impl ActionContext {
     ) -> Result<Way, Box<Failure>> {
         let condemned = |error: String| tried(error, Some(machine.clone()));
         if let WorkerPlacement::Claim { .. } = spawn.path {
-            let started = {
-                let owner = self.owner();
-                self.timed(Stage::Start, self.hands.start(machine, &owner, &spawn.name)).await
-            };
+            let owner = self.owner();
+            let started = self.timed(Stage::Start, self.hands.start(machine, &owner, &spawn.name)).await;
             started.map_err(|error| {
                 let crowded = error.is_want_of_room();
                 Box::new(Failure { crowded, tried: !crowded, ..*condemned(chain(&error)) })
@@ -293,26 +288,46 @@ impl ActionContext {
         let WorkerPlacement::Clone { template, incarnation, address } = &spawn.path else {
             return Err(tried("there is nothing to clone".to_owned(), None));
         };
-        let flavor = spawn.flavor.as_ref();
         let mark = Mark {
-            ip_address: address.as_ref().map(|assigned| assigned.ip.to_string()).unwrap_or_default(),
-            flavor: flavor.map(|flavor| flavor.name.clone()).unwrap_or_default(),
             template_incarnation: incarnation.clone().unwrap_or_default(),
             ..self.mark(&spawn.model, &spawn.name, Some(&spawn.job))
         };
-        let wish = CloneSpec {
+        let spec = self.clone_spec(template, &spawn.name, mark, spawn.flavor.as_ref(), address.as_ref());
+        self.clone_as(&spec, Some(Condemned::SpawnFailed), until).await
+    }
+
+    /// A clone that is turned on. Its mark tells its address and its flavor, too.
+    pub(super) fn clone_spec(
+        &self,
+        template: &MachineId,
+        name: &str,
+        mark: Mark,
+        flavor: Option<&Flavor>,
+        address: Option<&Assigned>,
+    ) -> CloneSpec {
+        let settings = self.settings();
+        let fixed = |given: &Assigned| Fixed {
+            ip: given.ip,
+            mask: given.mask,
+            gateway: given.gateway,
+            dns: given.dns.clone(),
+        };
+        CloneSpec {
             template: template.clone(),
-            name: spawn.name.clone(),
+            name: name.to_owned(),
             placement: self.placement.clone(),
-            mark,
+            mark: Mark {
+                ip_address: address.map(|assigned| assigned.ip.to_string()).unwrap_or_default(),
+                flavor: flavor.map(|flavor| flavor.name.clone()).unwrap_or_default(),
+                ..mark
+            },
             hardware: flavor.map(|flavor| flavor.hardware).unwrap_or_default(),
             first_disk_kb: flavor.and_then(Flavor::first_disk_kb),
-            address: address.as_ref().map(fixed),
+            address: address.map(fixed),
             power_on: true,
-            disk_move: self.settings().vcenter.disk_move,
-            card_class: self.settings().vcenter.card_class.clone(),
-        };
-        self.clone_as(&wish, Some(Condemned::SpawnFailed), until).await
+            disk_move: settings.vcenter.disk_move,
+            card_class: settings.vcenter.card_class.clone(),
+        }
     }
 
     /// Makes a clone, and says what is left of one that failed, or that was given up when `until` came. The reason is that of
@@ -338,29 +353,21 @@ impl ActionContext {
                 crowded: failed.is_want_of_room(),
                 // That there is no room is not the job's fault.
                 tried: !failed.is_want_of_room(),
-                is_parent: false,
-                worker: None,
+                ..Failure::default()
             })
         })
     }
 
-    /// The mark of a worker.
     pub(super) fn mark(&self, model: &ResolvedModel, name: &str, job: Option<&JobId>) -> Mark {
         let now = self.now();
-        let (v1, v2) = match model.kind() {
-            ModelKind::V1 => (model.path(), String::new()),
-            ModelKind::V2 => (String::new(), model.path()),
-        };
         Mark {
             hatchery_name: self.settings().identity.name.clone(),
             worker_name: name.to_owned(),
-            worker_model_path: v1,
-            vmware_model_path: v2,
             worker_model_last_modified: model.last_modified(),
             created: Some(now),
             worker_start_time: Some(now),
             job_id: job.map(ToString::to_string).unwrap_or_default(),
-            ..Mark::default()
+            ..Mark::of_model(model.kind(), model.path())
         }
     }
 }

@@ -19,7 +19,6 @@ pub use v2::{decide_v2, v2_names_our_model};
 pub struct Rules {
     /// `provision.region`, for V1 jobs.
     pub region: String,
-    /// `provision.ignoreJobWithNoRegion`.
     pub ignore_job_with_no_region: bool,
     /// `osArch`: what V2 models may be for.
     pub os_arch: Vec<String>,

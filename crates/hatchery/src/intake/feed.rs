@@ -15,6 +15,7 @@ use rookery_fleet::MachineId;
 use rookery_fleet::capacity::PoolRoom;
 use rookery_vim_client::{PoolCapacity, Share};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::time::sleep;
 use tracing::debug;
 
 use crate::act::ActionContext;
@@ -75,7 +76,6 @@ impl Wakes {
     }
 }
 
-/// All sources of one hatchery.
 #[derive(Debug)]
 pub struct Feeds {
     pub context: ActionContext,
@@ -88,7 +88,6 @@ pub struct Feeds {
 }
 
 impl Feeds {
-    /// Starts all of them.
     pub fn start(self, settings: &Settings, supervisor: &Supervisor) {
         let (context, routines, wakes) = (&self.context, &self.routines, &self.wakes);
         let reconciler = &context.reconciler;
@@ -149,15 +148,8 @@ fn forward<J: Into<JobId> + Send + 'static>(
     reconciler: mpsc::Sender<Message>,
     supervisor: &Supervisor,
 ) {
-    let stop = supervisor.token();
-    supervisor.spawn("pushed jobs", async move {
-        loop {
-            let job = tokio::select! {
-                biased;
-                () = stop.cancelled() => return,
-                job = pushed.recv() => job,
-            };
-            let Some(job) = job else { return };
+    supervisor.spawn_until_stopped("pushed jobs", async move {
+        while let Some(job) = pushed.recv().await {
             if reconciler.send(Message::Pushed(job.into())).await.is_err() {
                 return;
             }
@@ -185,6 +177,14 @@ async fn poll_v2(v2: V2, os_arch: Vec<String>, context: ActionContext) {
         let jobs = jobs.into_iter().map(|job| (JobId::V2(job.id), None)).collect();
         context.reconciler.send(Message::Listed(Protocol::V2, begun, jobs)).await.ok();
     }
+}
+
+/// What CDS tells of a job; none: there is no session for such jobs.
+pub(crate) async fn read_job(cds: &Cds, job: &JobId) -> Option<Result<QueuedJob, CdsError>> {
+    Some(match job {
+        JobId::V1(id) => cds.v1()?.job(*id).await.map(|job| QueuedJob::V1(Box::new(job))),
+        JobId::V2(id) => cds.v2()?.job(id).await.map(|detail| QueuedJob::V2(Box::new(detail))),
+    })
 }
 
 fn note<T, E: std::error::Error>(
@@ -226,14 +226,8 @@ async fn workers(context: ActionContext) {
 }
 
 async fn all_workers(cds: &Cds) -> Result<(Vec<Worker>, Vec<Worker>), CdsError> {
-    let v1 = match cds.v1() {
-        Some(v1) => v1.workers().await?,
-        None => Vec::new(),
-    };
-    let v2 = match cds.v2() {
-        Some(v2) => v2.workers().await?,
-        None => Vec::new(),
-    };
+    let v1 = if let Some(v1) = cds.v1() { v1.workers().await? } else { Vec::new() };
+    let v2 = if let Some(v2) = cds.v2() { v2.workers().await? } else { Vec::new() };
     Ok((v1, v2))
 }
 
@@ -270,16 +264,10 @@ async fn clock(context: ActionContext, ahead: Arc<watch::Sender<SignedDuration>>
 
 /// Reads how large the disks of new machines are: it is shown, and a flavor may ask for a least size.
 fn read_disks(context: ActionContext, mut report: watch::Receiver<Arc<Report>>, supervisor: &Supervisor) {
-    let stop = supervisor.token();
-    supervisor.spawn("sizes of disks", async move {
+    supervisor.spawn_until_stopped("sizes of disks", async move {
         // What vCenter does not tell of a machine is asked for a few times and not again.
         let mut asked = BTreeMap::<MachineId, u32>::new();
-        loop {
-            tokio::select! {
-                biased;
-                () = stop.cancelled() => return,
-                changed = report.changed() => if changed.is_err() { return },
-            }
+        while report.changed().await.is_ok() {
             let view = Arc::clone(&report.borrow_and_update().view);
             let owner = context.owner();
             asked.retain(|id, _| view.machines.contains(id));
@@ -289,58 +277,36 @@ fn read_disks(context: ActionContext, mut report: watch::Receiver<Arc<Report>>, 
             if new.is_empty() {
                 continue;
             }
-            tokio::select! {
-                biased;
-                () = stop.cancelled() => return,
-                read = context.hands.disk_sizes(&new) => match read {
-                    Ok(sizes) => {
-                        for id in new {
-                            let told = sizes.get(&id).is_some_and(|disks| disks.first_kb.is_some());
-                            let times = asked.entry(id).or_default();
-                            *times = if told { DISKS_TIMES } else { *times + 1 };
-                        }
-                        context.reconciler.send(Message::Disks(sizes)).await.ok();
+            match context.hands.disk_sizes(&new).await {
+                Ok(sizes) => {
+                    for id in new {
+                        let told = sizes.get(&id).is_some_and(|disks| disks.first_kb.is_some());
+                        let times = asked.entry(id).or_default();
+                        *times = if told { DISKS_TIMES } else { *times + 1 };
                     }
-                    Err(error) => debug!(error = %chain(&error), "sizes of disks could not be read"),
-                },
+                    context.reconciler.send(Message::Disks(sizes)).await.ok();
+                }
+                Err(error) => debug!(error = %chain(&error), "sizes of disks could not be read"),
             }
-            tokio::select! {
-                biased;
-                () = stop.cancelled() => return,
-                () = tokio::time::sleep(DISKS) => {}
-            }
+            sleep(DISKS).await;
         }
     });
 }
 
 /// Asks which clones vCenter lists, while one may still appear that nobody answered for or that is from before our start.
 fn watch_clones(context: ActionContext, mut report: watch::Receiver<Arc<Report>>, supervisor: &Supervisor) {
-    let stop = supervisor.token();
-    supervisor.spawn("clones in doubt", async move {
+    supervisor.spawn_until_stopped("clones in doubt", async move {
         loop {
-            let settled = tokio::select! {
-                biased;
-                () = stop.cancelled() => return,
-                doubtful = report.wait_for(|report| report.clones_in_doubt > 0 || !report.addresses_settled) => {
-                    doubtful.map(|report| report.addresses_settled)
-                }
-            };
+            let is_doubtful = |report: &Arc<Report>| report.clones_in_doubt > 0 || !report.addresses_settled;
+            let settled = report.wait_for(is_doubtful).await.map(|report| report.addresses_settled);
             let Ok(settled) = settled else { return };
             let begun = context.clock.steady();
-            let asked = tokio::select! {
-                biased;
-                () = stop.cancelled() => return,
-                asked = context.hands.clone_tasks() => asked,
-            };
+            let asked = context.hands.clone_tasks().await;
             note(&context, "clones", "addresses that they may have are given to nobody", &asked);
             if let Ok(listed) = asked {
                 context.reconciler.send(Message::Clones { begun, listed }).await.ok();
             }
-            tokio::select! {
-                biased;
-                () = stop.cancelled() => return,
-                () = tokio::time::sleep(if settled { DOUBTS } else { SETTLING }) => {}
-            }
+            sleep(if settled { DOUBTS } else { SETTLING }).await;
         }
     });
 }

@@ -34,7 +34,6 @@ impl ResolvedModel {
         Self { source: ModelSource::V2(Box::new(model.clone())), runs_on, requirement }
     }
 
-    /// The kind of the model.
     pub fn kind(&self) -> ModelKind {
         match self.source {
             ModelSource::V1(_) => ModelKind::V1,

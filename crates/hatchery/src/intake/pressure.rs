@@ -47,7 +47,6 @@ pub struct Pressure {
     calls: VecDeque<Duration>,
     /// The times of the last calls, to be shown.
     latest: VecDeque<Duration>,
-    /// The times of the last registrations.
     registrations: VecDeque<Duration>,
     /// The workers that are being started and not launched yet, and when their jobs were taken.
     begun: BTreeMap<String, Instant>,
@@ -82,7 +81,6 @@ impl Pressure {
         Some(median(&self.latest)).filter(|_| self.latest.len() >= CALLS)
     }
 
-    /// Whether one more worker may be launched.
     pub fn may_launch(&self, limit: u32) -> bool {
         self.launches.len() < self.allowed(limit) as usize
     }
@@ -98,7 +96,6 @@ impl Pressure {
         self.launches.insert(worker.to_owned(), None);
     }
 
-    /// A worker was launched.
     pub fn launched(&mut self, worker: &str, at: Instant) {
         if let Some(launch) = self.launches.get_mut(worker) {
             *launch = Some(at);

@@ -17,14 +17,11 @@ use rookery_cds::{JobDetail, JobId, V1Job};
 /// Which queue a job stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Protocol {
-    /// That of V1 workflows.
     V1,
-    /// That of V2 workflows.
     V2,
 }
 
 impl Protocol {
-    /// The queue of a job.
     pub fn of(job: &JobId) -> Self {
         match job {
             JobId::V1(_) => Self::V1,
@@ -36,7 +33,6 @@ impl Protocol {
 /// What CDS tells of a job that waits.
 #[derive(Debug, Clone)]
 pub enum QueuedJob {
-    /// A V1 job.
     V1(Box<V1Job>),
     /// A V2 job with its model.
     V2(Box<JobDetail>),
@@ -130,7 +126,6 @@ impl<D> Queue<D> {
         .collect()
     }
 
-    /// A job was read.
     pub fn read(&mut self, job: &JobId, known: D) {
         if let Some(entry) = self.jobs.get_mut(job) {
             entry.state = State::Known(known);
@@ -150,7 +145,6 @@ impl<D> Queue<D> {
         })
     }
 
-    /// What is known of one job.
     pub fn get(&self, job: &JobId) -> Option<&D> {
         match &self.jobs.get(job)?.state {
             State::Known(known) => Some(known),
@@ -168,7 +162,6 @@ impl<D> Queue<D> {
         self.jobs.len()
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.jobs.is_empty()
     }

@@ -30,7 +30,6 @@ pub struct Demand {
 /// What has been read of models in repositories, or why it could not be.
 pub type Fetched = Expiring<ModelPath, Result<V2Model, String>>;
 
-/// Why a job has no model.
 #[derive(Debug)]
 enum Unresolved {
     Refused(Refusal),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rookery_cds::Cdn;
+use rookery_cds::{Cdn, JobId};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 
@@ -28,22 +28,12 @@ pub struct WorkerConfig {
     pub token: SecretString,
     /// V1: `group/name`; V2: the name; empty without a model.
     pub model: String,
-    pub task: Task,
+    /// The job that it is started for; none: it tells the API what its model can do.
+    pub job: Option<JobId>,
     /// V1: from the settings; V2: as the API says. May be empty.
     pub region: String,
     /// What its jobs find in their environment.
     pub injected: BTreeMap<String, SecretString>,
-}
-
-/// What a worker is started for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Task {
-    /// A V1 job.
-    V1Job(i64),
-    /// A V2 job, by its UUID.
-    V2Job(String),
-    /// Telling the API what its model can do.
-    Registration,
 }
 
 /// `provision.workerLogsOptions`.
@@ -61,7 +51,6 @@ pub struct LogOptions {
     pub syslog_extra_tag: String,
 }
 
-/// A server that takes logs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LogServer {
     pub host: String,
@@ -133,7 +122,7 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     booked_job_id: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    run_job_id: Option<&'a str>,
+    run_job_id: Option<String>,
     #[serde(skip_serializing_if = "str::is_empty")]
     region: &'a str,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -176,10 +165,10 @@ fn is_false(flag: &bool) -> bool {
 
 impl<'a> Document<'a> {
     fn of(config: &'a WorkerConfig) -> Self {
-        let (booked_job_id, run_job_id) = match &config.task {
-            Task::V1Job(id) => (Some(*id), None),
-            Task::V2Job(id) => (None, Some(id.as_str())),
-            Task::Registration => (None, None),
+        let (booked_job_id, run_job_id) = match &config.job {
+            Some(JobId::V1(id)) => (Some(id.number()), None),
+            Some(JobId::V2(id)) => (None, Some(id.to_string())),
+            None => (None, None),
         };
         let exposed = |(name, value): (&'a String, &'a SecretString)| (name.as_str(), value.expose_secret());
         Self {

@@ -11,6 +11,7 @@ use std::fmt;
 
 use secrecy::{ExposeSecret as _, SecretString};
 
+use crate::names::ModelKind;
 use crate::plan::ModelRef;
 
 /// A user of the guest itself.
@@ -25,23 +26,14 @@ pub type Configured = BTreeMap<ModelRef, (Source, Credentials)>;
 
 /// The model whose guest is to be entered.
 #[derive(Debug, Clone)]
-pub enum Model<'a> {
-    /// A V2 model.
-    V2 {
-        name: &'a str,
-        /// The VM that it is cloned from.
-        template: &'a str,
-        own: &'a Credentials,
-    },
-    /// A V1 model.
-    V1 {
-        /// `group/name`.
-        path: &'a str,
-        /// The VM that it is cloned from.
-        template: &'a str,
-        /// What it says, with its secrets put in by [`with_secrets`].
-        own: &'a Credentials,
-    },
+pub struct Model<'a> {
+    pub kind: ModelKind,
+    /// Of a V1 model its path: `group/name`.
+    pub name: &'a str,
+    /// The VM that it is cloned from.
+    pub template: &'a str,
+    /// What a V1 model says, with its secrets put in by [`with_secrets`].
+    pub own: &'a Credentials,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +58,6 @@ impl fmt::Display for Source {
 /// Why nobody can start programs in a guest. Values are never shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialsError {
-    /// A placeholder is still in there.
     #[error(
         "the {what} for guests of model {model}, from {source_of}, still contains a placeholder ({{{{): \
          write it under models[] or guestCredentials[]"
@@ -77,14 +68,8 @@ pub enum CredentialsError {
         what: &'static str,
         source_of: Source,
     },
-    /// Only half of a pair is there.
     #[error("the {what} for guests of model {model}, from {source_of}, is empty while the other half is not")]
-    Incomplete {
-        model: String,
-        /// `username` or `password`.
-        what: &'static str,
-        source_of: Source,
-    },
+    Incomplete { model: String, what: &'static str, source_of: Source },
     #[error(
         "there are no credentials for guests of model {model}: write them under models[] or guestCredentials[], or \
          into the model"
@@ -94,10 +79,7 @@ pub enum CredentialsError {
 
 /// Finds the credentials for guests of a model.
 pub fn resolve(model: &Model<'_>, configured: &Configured) -> Result<Credentials, CredentialsError> {
-    let (name, own) = match *model {
-        Model::V2 { name, own, .. } => (name, own),
-        Model::V1 { path, own, .. } => (path, own),
-    };
+    let Model { name, own, .. } = *model;
     let (source, found) = match in_settings(model, configured) {
         Some(written) => written,
         None if !own.is_empty() => (Source::Model, own),
@@ -114,13 +96,13 @@ pub fn are_in_settings(model: &Model<'_>, configured: &Configured) -> bool {
 
 fn in_settings<'e>(model: &Model<'_>, configured: &'e Configured) -> Option<(Source, &'e Credentials)> {
     let of = |model| configured.get(&model).filter(|(_, credentials)| !credentials.is_empty());
-    let by_template = |template: &str| of(ModelRef::V2(template.to_owned()));
-    let found = match model {
-        Model::V2 { template, .. } => by_template(template),
+    let by_template = of(ModelRef::V2(model.template.to_owned()));
+    let found = match model.kind {
+        ModelKind::V2 => by_template,
         // A V1 model is named by its path in `guestCredentials[]`, and by its template in `models[]`.
-        Model::V1 { template, path, .. } => by_template(template)
+        ModelKind::V1 => by_template
             .filter(|(source, _)| *source == Source::Models)
-            .or_else(|| of(ModelRef::V1((*path).to_owned()))),
+            .or_else(|| of(ModelRef::V1(model.name.to_owned()))),
     };
     found.map(|(source, credentials)| (*source, credentials))
 }
@@ -145,7 +127,6 @@ impl Credentials {
     }
 }
 
-/// A secret of a V1 model.
 #[derive(Debug, Clone)]
 pub struct Secret {
     /// Such as `secrets.vsphere_password`.

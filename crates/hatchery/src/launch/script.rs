@@ -1,7 +1,6 @@
 //! The script that downloads a worker, runs it and turns its VM off, and how it is handed to a guest.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use rookery_cds::VirtualMachine;
 use rookery_vim_client::Program;
@@ -40,7 +39,6 @@ pub struct Values {
     pub config: SecretString,
 }
 
-/// Why a model has no script.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptError {
     /// A template that cannot be rendered.
@@ -101,8 +99,8 @@ fn v1_script(
     }
     let text = joined(&commands.pre_cmd, &commands.cmd, purpose, &commands.post_cmd);
     render(&text, |name| values.field(name)).map(Into::into).map_err(|error| {
-        let (part, line) = part_of(commands, error.line());
-        ScriptError::Template { model: model.to_owned(), part, source: error.at(line) }
+        let (part, line) = part_of(commands, error.line);
+        ScriptError::Template { model: model.to_owned(), part, source: TemplateError { line, ..error } }
     })
 }
 
@@ -170,57 +168,24 @@ impl Values {
     }
 }
 
-/// A program to be started in a guest.
-#[derive(Clone)]
-pub struct Launch {
-    pub path: String,
-    /// Everything after its name, byte for byte.
-    pub arguments: String,
-    /// All the variables that it has; if there are none, it has those of its guest.
-    pub environment: Vec<(String, SecretString)>,
+/// Runs the script of a worker, which gets its configuration, what is injected, and nothing else.
+pub fn worker_program(
+    script: &SecretString,
+    config: &SecretString,
+    injected: &BTreeMap<String, SecretString>,
+) -> Program {
+    let exposed = |name: &str, value: &SecretString| (name.to_owned(), value.expose_secret().to_owned());
+    let injected = injected.iter().map(|(name, value)| exposed(name, value));
+    let environment = std::iter::once(exposed(VARIABLE, config)).chain(injected).collect();
+    Program { environment, ..plain_program(script.expose_secret()) }
 }
 
-impl Launch {
-    /// Runs the script of a worker, which gets its configuration, what is injected, and nothing else.
-    pub fn worker(
-        script: &SecretString,
-        config: SecretString,
-        injected: &BTreeMap<String, SecretString>,
-    ) -> Self {
-        let injected = injected.iter().map(|(name, value)| (name.clone(), value.clone()));
-        let environment = std::iter::once((VARIABLE.to_owned(), config)).chain(injected).collect();
-        Self { environment, ..Self::plain(script.expose_secret()) }
-    }
-
-    /// Runs a script that needs no variables: a `preStartScript`, or that of [`template_script`].
-    ///
-    /// The tools hand path and arguments to a shell as one line, so that the script follows a command that does nothing.
-    pub fn plain(script: &str) -> Self {
-        Self { path: "/bin/echo".to_owned(), arguments: format!("-n ;{script}"), environment: Vec::new() }
-    }
-
-    /// The same for a vCenter's client.
-    pub fn program(&self) -> Program {
-        let exposed =
-            |(name, value): &(String, SecretString)| (name.clone(), value.expose_secret().to_owned());
-        Program {
-            path: self.path.clone(),
-            arguments: self.arguments.clone(),
-            environment: self.environment.iter().map(exposed).collect(),
-            directory: None,
-        }
-    }
-}
-
-/// A script may hold the worker's token as well as `CDS_CONFIG` does.
-impl fmt::Debug for Launch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.environment.iter().map(|(name, _)| name).collect();
-        f.debug_struct("Launch")
-            .field("path", &self.path)
-            .field("environment", &names)
-            .finish_non_exhaustive()
-    }
+/// Runs a script that needs no variables: a `preStartScript`, or that of [`template_script`].
+///
+/// The tools hand path and arguments to a shell as one line, so that the script follows a command that does nothing.
+pub fn plain_program(script: &str) -> Program {
+    let (path, arguments) = ("/bin/echo".to_owned(), format!("-n ;{script}"));
+    Program { path, arguments, environment: Vec::new(), directory: None }
 }
 
 #[cfg(test)]

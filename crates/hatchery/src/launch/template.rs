@@ -18,68 +18,40 @@ pub enum Value<'a> {
 
 /// Why a template cannot be rendered. Lines begin at 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TemplateError {
-    /// An action that this engine does not have.
-    #[error(
-        "line {line}: {{{{{action}}}}} is not understood; fields, if, else, end, comments and trim markers are"
-    )]
+#[error("line {line}: {fault}")]
+pub struct TemplateError {
+    pub line: usize,
+    pub fault: Fault,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    #[error("{{{{{action}}}}} is not understood; fields, if, else, end, comments and trim markers are")]
     Unsupported {
-        line: usize,
         /// What stands between the braces, shortened.
         action: String,
     },
-    /// A field that scripts do not have.
-    #[error("line {line}: there is no field .{field}")]
-    UnknownField { line: usize, field: String },
-    /// Braces that are not closed.
-    #[error("line {line}: an action or comment is opened and not closed")]
-    Unclosed { line: usize },
+    #[error("there is no field .{field}")]
+    UnknownField { field: String },
+    #[error("an action or comment is opened and not closed")]
+    Unclosed,
     /// An `else` or `end` that belongs to no `if`, or a second `else`.
-    #[error("line {line}: {{{{{word}}}}} does not belong to an if")]
-    Stray {
-        line: usize,
-        /// `else` or `end`.
-        word: &'static str,
-    },
-    /// An `if` without its `end`.
-    #[error("line {line}: this if has no {{{{end}}}}")]
-    NoEnd {
-        /// Where the `if` is.
-        line: usize,
-    },
+    #[error("{{{{{word}}}}} does not belong to an if")]
+    Stray { word: &'static str },
+    #[error("this if has no {{{{end}}}}")]
+    NoEnd,
 }
 
-impl TemplateError {
-    /// Where the template is wrong.
-    pub fn line(&self) -> usize {
-        match self {
-            Self::Unsupported { line, .. }
-            | Self::UnknownField { line, .. }
-            | Self::Unclosed { line }
-            | Self::Stray { line, .. }
-            | Self::NoEnd { line } => *line,
-        }
-    }
-
-    /// The same error at another line.
-    #[must_use]
-    pub fn at(mut self, new: usize) -> Self {
-        match &mut self {
-            Self::Unsupported { line, .. }
-            | Self::UnknownField { line, .. }
-            | Self::Unclosed { line }
-            | Self::Stray { line, .. }
-            | Self::NoEnd { line } => *line = new,
-        }
-        self
+impl Fault {
+    fn at(self, line: usize) -> TemplateError {
+        TemplateError { line, fault: self }
     }
 }
 
 /// Renders a template. As in Go a field is looked up only where it is reached.
 pub fn render<'v>(text: &str, field: impl Fn(&str) -> Option<Value<'v>>) -> Result<String, TemplateError> {
-    let look_up = |name: &str, line| {
-        field(name).ok_or_else(|| TemplateError::UnknownField { line, field: name.to_owned() })
-    };
+    let look_up =
+        |name: &str, line| field(name).ok_or_else(|| Fault::UnknownField { field: name.to_owned() }.at(line));
     let mut output = String::new();
     let mut open: Vec<If> = Vec::new();
     for (line, token) in tokens(text)? {
@@ -102,12 +74,12 @@ pub fn render<'v>(text: &str, field: impl Fn(&str) -> Option<Value<'v>>) -> Resu
                 (branch.shown, branch.last) = (!branch.done, true);
             }
             Token::End => {
-                open.pop().ok_or(TemplateError::Stray { line, word: "end" })?;
+                open.pop().ok_or(Fault::Stray { word: "end" }.at(line))?;
             }
         }
     }
     match open.last() {
-        Some(unended) => Err(TemplateError::NoEnd { line: unended.line }),
+        Some(unended) => Err(Fault::NoEnd.at(unended.line)),
         None => Ok(output),
     }
 }
@@ -125,7 +97,7 @@ struct If {
 
 /// The innermost `if`, which must not have had its `else` yet.
 fn branch(open: &mut [If], line: usize) -> Result<&mut If, TemplateError> {
-    open.last_mut().filter(|innermost| !innermost.last).ok_or(TemplateError::Stray { line, word: "else" })
+    open.last_mut().filter(|innermost| !innermost.last).ok_or(Fault::Stray { word: "else" }.at(line))
 }
 
 impl Value<'_> {
@@ -182,11 +154,10 @@ fn tokens(text: &str) -> Result<Vec<(usize, Token<'_>)>, TemplateError> {
         }
         let Some(opened) = opened else { return Ok(tokens) };
         line += lines_in(before);
-        let action = Action::read(marked.unwrap_or(opened)).ok_or(TemplateError::Unclosed { line })?;
+        let action = Action::read(marked.unwrap_or(opened)).ok_or(Fault::Unclosed.at(line))?;
         if let Some(content) = action.content {
-            let token = token(content).ok_or_else(|| TemplateError::Unsupported {
-                line,
-                action: content.trim().chars().take(SHOWN).collect(),
+            let token = token(content).ok_or_else(|| {
+                Fault::Unsupported { action: content.trim().chars().take(SHOWN).collect() }.at(line)
             })?;
             tokens.push((line, token));
         }

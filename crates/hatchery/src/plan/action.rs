@@ -5,10 +5,9 @@ use std::net::Ipv4Addr;
 
 use jiff::SignedDuration;
 use rookery_cds::{JobId, Worker};
-use rookery_fleet::Hardware;
 use rookery_fleet::brake::Weight;
 use rookery_fleet::warm::Removal;
-use rookery_fleet::{MachineId, Power, Role};
+use rookery_fleet::{Hardware, MachineId, Power, Role};
 
 use super::adopt::Adoption;
 use super::hold::Hold;
@@ -22,10 +21,8 @@ use crate::mark::{self, Mark};
 use crate::names::ModelKind;
 use crate::standing::{Standing, standing};
 
-/// One thing that is done.
 #[derive(Debug, Clone)]
 pub enum Action {
-    /// Start a worker for a job.
     Spawn(Box<Spawn>),
     /// Fail a job that was tried too often.
     GiveUp {
@@ -56,13 +53,11 @@ pub enum Action {
     Adopt(Adoption),
 }
 
-/// A warm machine to finish.
 #[derive(Debug, Clone)]
 pub struct Finish {
     pub machine: MachineId,
     pub name: String,
     pub is_on: bool,
-    /// Which kind of model it is for.
     pub kind: ModelKind,
     /// The path of a V1 model, or the template of a V2 model.
     pub model: String,
@@ -109,7 +104,6 @@ pub struct Deletion {
     pub hold_shift: SignedDuration,
 }
 
-/// Why a machine is deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeleteReason {
     /// A worker's machine that is of no use any more.
@@ -200,24 +194,16 @@ impl Action {
         }
     }
 
-    /// The machine that it deletes.
     pub fn deletes(&self) -> Option<&MachineId> {
         if let Self::Delete(deletion) = self { Some(&deletion.machine) } else { None }
     }
 
     /// Whether somebody waits for it: housekeeping comes after that.
     pub fn is_awaited(&self) -> bool {
-        match self {
-            Self::Spawn(_) | Self::GiveUp { .. } | Self::Keep(_) | Self::Disable { .. } | Self::Adopt(_) => {
-                true
-            }
-            Self::Register(_)
-            | Self::Make(_)
-            | Self::Finish(_)
-            | Self::Unclaim(_)
-            | Self::Delete(_)
-            | Self::Free(_) => false,
-        }
+        matches!(
+            self,
+            Self::Spawn(_) | Self::GiveUp { .. } | Self::Keep(_) | Self::Disable { .. } | Self::Adopt(_)
+        )
     }
 
     /// The job that it serves, ends or gives back.
@@ -239,27 +225,20 @@ impl Action {
 
     /// The model whose template it needs.
     pub fn model(&self) -> Option<(ModelKind, String)> {
-        match self {
-            Self::Spawn(spawn) => Some((spawn.model.kind(), spawn.model.path())),
-            Self::Make(make) => Some((make.kind, make.model.clone())),
-            Self::Finish(finish) => Some((finish.kind, finish.model.clone())),
-            Self::Register(registration) => Some((ModelKind::V1, registration.model.path())),
-            Self::GiveUp { .. }
-            | Self::Unclaim(_)
-            | Self::Keep(_)
-            | Self::Delete(_)
-            | Self::Disable { .. }
-            | Self::Free(_)
-            | Self::Adopt(_) => None,
-        }
+        self.makes().map(|(_, model)| model)
     }
 
     /// What its machine takes room for, if it takes any.
-    pub(super) fn purpose(&self) -> Option<Purpose> {
+    pub(crate) fn purpose(&self) -> Option<Purpose> {
+        self.makes().map(|(purpose, _)| purpose)
+    }
+
+    fn makes(&self) -> Option<(Purpose, (ModelKind, String))> {
         match self {
-            Self::Spawn(_) => Some(Purpose::Work),
-            Self::Register(_) => Some(Purpose::Registration),
-            Self::Make(_) | Self::Finish(_) => Some(Purpose::Warmth),
+            Self::Spawn(spawn) => Some((Purpose::Work, (spawn.model.kind(), spawn.model.path()))),
+            Self::Make(make) => Some((Purpose::Warmth, (make.kind, make.model.clone()))),
+            Self::Finish(finish) => Some((Purpose::Warmth, (finish.kind, finish.model.clone()))),
+            Self::Register(one) => Some((Purpose::Registration, (ModelKind::V1, one.model.path()))),
             Self::GiveUp { .. }
             | Self::Unclaim(_)
             | Self::Keep(_)

@@ -12,7 +12,6 @@ pub struct Adoption {
     pub template: MachineId,
     /// Its name, which is the model's.
     pub name: String,
-    /// The path of its model.
     pub model: String,
     /// The hatchery that made it.
     pub from: String,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rookery_vim_client::Load;
 
-use super::{Action, Pass, Spawn, Why, WorkerPlacement};
+use super::{Action, Pass, Spawn, WaitReason, WorkerPlacement};
 use crate::plan::running::RunningAction;
 
 /// How long a start may take in all. CDS gives a V2 job to somebody else after ten minutes.
@@ -42,7 +42,7 @@ fn patience(median: Duration) -> Duration {
 
 impl Pass<'_> {
     /// Whether the clone or the start of one more job can begin in time.
-    pub(super) fn begins_in_time(&self) -> Result<(), Why> {
+    pub(super) fn begins_in_time(&self) -> Result<(), WaitReason> {
         // Those whose machine is not known yet are cloned, or about to be.
         let is_coming =
             |action: &&RunningAction| matches!(action.action, Action::Spawn(_)) && action.machine.is_none();
@@ -52,7 +52,7 @@ impl Pass<'_> {
         let placed =
             self.plan.placed.iter().filter(|(_, placed)| placed.as_ref().is_ok_and(is_clone)).count();
         let ahead = too_many_ahead(self.seen.load, coming, planned + placed);
-        ahead.map_or(Ok(()), |ahead| Err(Why::Busy { ahead }))
+        ahead.map_or(Ok(()), |ahead| Err(WaitReason::Busy { ahead }))
     }
 }
 

@@ -36,7 +36,6 @@ pub struct Ledger {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purpose {
     Work,
-    /// A registration of a model.
     Registration,
     Warmth,
 }
@@ -49,7 +48,6 @@ pub enum Shortage {
     /// Too many workers that are not registered yet.
     #[error("{used} of {max} workers are starting at once")]
     Starting { used: u32, max: u32 },
-    /// Too many registrations of models.
     #[error("{used} of {max} models are being registered")]
     Registering { used: u32, max: u32 },
     #[error(transparent)]
@@ -149,8 +147,13 @@ pub fn usage<'v>(
     for action in running {
         workers.fly(action, None);
     }
-    let mut ledger = Ledger { size, ..Ledger::default() };
-    workers.enter(&mut ledger);
+    let number = |names: &BTreeSet<&str>| u32::try_from(names.len()).unwrap_or(u32::MAX);
+    let ledger = Ledger {
+        workers: number(&workers.names),
+        starting: number(&workers.starting),
+        registering: number(&workers.registering),
+        size,
+    };
     WorkerUsage { ledger, starting: workers.machines }
 }
 
@@ -208,13 +211,6 @@ impl<'a> Workers<'a> {
             self.starting.insert(name);
             self.machines.extend(machine);
         }
-    }
-
-    fn enter(&self, ledger: &mut Ledger) {
-        let number = |names: &BTreeSet<&str>| u32::try_from(names.len()).unwrap_or(u32::MAX);
-        ledger.workers = number(&self.names);
-        ledger.starting = number(&self.starting);
-        ledger.registering = number(&self.registering);
     }
 }
 

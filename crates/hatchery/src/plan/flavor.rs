@@ -2,7 +2,6 @@
 
 use rookery_fleet::flavor::{Flavor, Flavors};
 
-/// The flavor that a worker gets.
 pub fn choose(flavors: &Flavors, asked: &FlavorSources<'_>, default: Option<&str>) -> Choice {
     let in_order = [asked.runs_on, asked.v1_model, asked.spec, asked.requirement, default];
     let Some(name) = in_order.into_iter().flatten().find(|name| !name.is_empty()) else {
@@ -23,9 +22,7 @@ pub struct FlavorSources<'a> {
     pub runs_on: Option<&'a str>,
     /// The spec of a V2 model, also when a V1 job runs on it.
     pub spec: Option<&'a str>,
-    /// A V1 model.
     pub v1_model: Option<&'a str>,
-    /// The requirement of a job.
     pub requirement: Option<&'a str>,
 }
 

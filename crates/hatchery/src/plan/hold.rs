@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::{Machine, View};
 use crate::mark::Mark;
-use crate::plan::sweep::{Condemned, Reason, Sweep, Why};
+use crate::plan::sweep::{Condemned, KeepReason, Reason, Sweep};
 use crate::standing::{Standing, standing};
 
 /// How long a machine may be kept, and how long a wish may wait.
@@ -63,7 +63,7 @@ impl std::fmt::Display for Subject {
 
 /// The wish to keep machines of workers that fail from now on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wish {
+pub struct HoldRequest {
     /// What tells it from others.
     pub id: String,
     pub of: Subject,
@@ -79,7 +79,7 @@ pub struct Wish {
     pub taken: BTreeSet<MachineId>,
 }
 
-impl Wish {
+impl HoldRequest {
     /// Whether nothing is left of it to do: it is over or served, and each machine that it took says so itself.
     pub fn is_spent(&self, view: &View, now: Timestamp) -> bool {
         let unmarked = |id: &MachineId| {
@@ -88,6 +88,17 @@ impl Wish {
         };
         let is_over = self.until <= now || self.taken.len() >= self.count as usize;
         is_over && view.complete && !self.taken.iter().any(unmarked)
+    }
+
+    /// The same after the supplier's clock was set by that much.
+    #[must_use]
+    pub fn shifted(&self, by: SignedDuration) -> Self {
+        let until = self.until.checked_add(by).unwrap_or(self.until);
+        Self { until, ..self.clone() }
+    }
+
+    fn names_a_job(&self) -> bool {
+        matches!(self.of, Subject::Job(_))
     }
 }
 
@@ -132,22 +143,17 @@ pub struct Holding {
 }
 
 #[derive(Clone, Copy)]
+#[expect(missing_debug_implementations, reason = "it holds a closure")]
 pub struct Facts<'a> {
     pub owner: &'a OwnerId,
     pub now: Timestamp,
-    pub wishes: &'a [Wish],
+    pub wishes: &'a [HoldRequest],
     /// What was told of the jobs of machines.
     pub told: &'a BTreeMap<MachineId, Told>,
     /// Machines that were given up.
     pub condemned: &'a Expiring<MachineId, Condemned>,
     /// Whether somebody is at a machine.
     pub busy: &'a dyn Fn(&Machine) -> bool,
-}
-
-impl std::fmt::Debug for Facts<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Facts").field("wishes", &self.wishes).field("told", self.told).finish_non_exhaustive()
-    }
 }
 
 /// Whether a machine is there for its job no more: it is, or was, kept after its worker had failed.
@@ -179,7 +185,7 @@ pub fn decide(view: &View, facts: &Facts<'_>, sweep: &mut Sweep) -> Holding {
             None => facts.fate(machine, going.get(&machine.id)),
         };
         let open = || {
-            let fits = |(wish, left): (&Wish, &usize)| {
+            let fits = |(wish, left): (&HoldRequest, &usize)| {
                 *left > 0 && wish.of.is_of(mark) && (fate != Fate::KeepIfNamed || wish.names_a_job())
             };
             facts.wishes.iter().zip(&left).position(fits)
@@ -187,7 +193,7 @@ pub fn decide(view: &View, facts: &Facts<'_>, sweep: &mut Sweep) -> Holding {
         let Some(chosen) = promised.or_else(open).filter(|_| fate != Fate::Go) else { continue };
         let Some(wish) = facts.wishes.get(chosen) else { continue };
         if fate == Fate::Ask {
-            kept.insert(machine.id.clone(), Why::EndUnknown);
+            kept.insert(machine.id.clone(), KeepReason::EndUnknown);
             holding.ask.push(machine.id.clone());
             continue;
         }
@@ -195,7 +201,7 @@ pub fn decide(view: &View, facts: &Facts<'_>, sweep: &mut Sweep) -> Holding {
             *left -= 1;
         }
         let until = facts.now.saturating_add(wish.keep).unwrap_or(Timestamp::MAX);
-        kept.insert(machine.id.clone(), Why::Held { until });
+        kept.insert(machine.id.clone(), KeepReason::Held { until });
         let hold = Hold { until, reason: wish.reason.clone(), wish: wish.id.clone() };
         holding.keep.push((machine.id.clone(), hold));
     }
@@ -205,22 +211,9 @@ pub fn decide(view: &View, facts: &Facts<'_>, sweep: &mut Sweep) -> Holding {
     holding
 }
 
-fn open_places(wish: &Wish, now: Timestamp) -> usize {
+fn open_places(wish: &HoldRequest, now: Timestamp) -> usize {
     let places = (wish.count as usize).saturating_sub(wish.taken.len());
     if now < wish.until { places } else { 0 }
-}
-
-impl Wish {
-    /// The same after the supplier's clock was set by that much.
-    #[must_use]
-    pub fn shifted(&self, by: SignedDuration) -> Self {
-        let until = self.until.checked_add(by).unwrap_or(self.until);
-        Self { until, ..self.clone() }
-    }
-
-    fn names_a_job(&self) -> bool {
-        matches!(self.of, Subject::Job(_))
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -249,31 +242,13 @@ impl Facts<'_> {
         let told = self.told.get(&machine.id);
         let recent = |told: &Told| self.now.duration_since(told.at) <= BELIEVED;
         match told.map(|told| (told.outcome, recent(told))) {
-            Some((Outcome::Failed, _)) => Fate::Keep,
             Some((Outcome::Ended, _)) => Fate::Go,
             // A guest whose job somebody stops goes off by itself.
-            Some((Outcome::Stopped, _)) => {
-                if is_off || !goes {
-                    Fate::Go
-                } else {
-                    Fate::Keep
-                }
-            }
+            Some((Outcome::Stopped, _)) if is_off => Fate::Go,
             // What is off may be about to start, until its time is over.
-            Some((Outcome::Open, true)) => {
-                if goes {
-                    Fate::Keep
-                } else {
-                    Fate::Go
-                }
-            }
-            Some((Outcome::Untold, true)) => {
-                if goes {
-                    Fate::KeepIfNamed
-                } else {
-                    Fate::Go
-                }
-            }
+            Some((Outcome::Stopped, _) | (Outcome::Open | Outcome::Untold, true)) if !goes => Fate::Go,
+            Some((Outcome::Failed | Outcome::Stopped, _) | (Outcome::Open, true)) => Fate::Keep,
+            Some((Outcome::Untold, true)) => Fate::KeepIfNamed,
             Some((Outcome::Open | Outcome::Untold, false)) | None => Fate::Ask,
         }
     }

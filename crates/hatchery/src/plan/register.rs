@@ -12,7 +12,7 @@ use rookery_fleet::flavor::footprint;
 use rookery_fleet::{Hardware, MachineId, Role};
 
 use super::templates::{V1Template, v1_template};
-use super::{Action, NotMade, Pass, Why};
+use super::{Action, NotMade, Pass, WaitReason};
 use crate::intake::model::last_modified;
 
 /// So many jobs get a slot before a model does that waits, too.
@@ -34,11 +34,9 @@ pub struct Registration {
     pub footprint: Hardware,
 }
 
-/// How a template is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remake {
     pub image: MachineId,
-    /// The template that it replaces.
     pub replaces: Option<MachineId>,
     /// What an earlier making has left under the temporary name.
     pub left: Option<Left>,
@@ -111,7 +109,7 @@ impl<'p> Pass<'p> {
                     (self.plan.carried.turns, is_registered) = (0, true);
                 }
                 Err(why) => {
-                    self.plan.models_wait |= matches!(why, Why::Shortage(_)) && !why.is_permanent();
+                    self.plan.models_wait |= matches!(why, WaitReason::Shortage(_)) && !why.is_permanent();
                     self.plan.not_made.push((model.path(), NotMade::Registration(why)));
                 }
             }
@@ -121,7 +119,7 @@ impl<'p> Pass<'p> {
     }
 
     /// What a model is registered from, if it has to be.
-    fn source(&self, model: &V1Model, most: u32) -> Result<Option<Source>, Why> {
+    fn source(&self, model: &V1Model, most: u32) -> Result<Option<Source>, WaitReason> {
         let state = v1_template(self.seen.view, self.want.owner, model);
         let (replaces, current) = match state {
             V1Template::Missing => (None, None),
@@ -142,7 +140,7 @@ impl<'p> Pass<'p> {
             return Ok(None);
         }
         if let Some(until) = self.rests_until(ModelKind::V1, &model.path()) {
-            return Err(Why::BackOff { template: model.name.clone(), until });
+            return Err(WaitReason::BackOff { template: model.name.clone(), until });
         }
         let source = match &current {
             Some(template) => self.seen.view.machines.get(template).map(AsRef::as_ref),
@@ -152,13 +150,13 @@ impl<'p> Pass<'p> {
         self.is_borne_by_cds()?;
         let footprint = footprint(None, source.hardware);
         admit_registration(&self.ledger, self.want.limits, most, self.seen.room, &footprint)
-            .map_err(Why::Shortage)?;
+            .map_err(WaitReason::Shortage)?;
         let left = self.left_behind(model);
         let remake = current.is_none().then(|| Remake { image: source.id.clone(), replaces, left });
         Ok(Some(Source { remake, template: current, footprint }))
     }
 
-    fn registration(&mut self, model: &V1Model, source: Source) -> Result<Registration, Why> {
+    fn registration(&mut self, model: &V1Model, source: Source) -> Result<Registration, WaitReason> {
         let Source { remake, template, footprint } = source;
         let address = self.address()?;
         let name = self.name(names::register);
@@ -192,12 +190,12 @@ impl<'p> Pass<'p> {
     }
 
     /// What keeps the template of a model from being made under its temporary name, if that is not ours.
-    pub(super) fn in_the_way(&self, model: &V1Model) -> Option<Why> {
+    pub(super) fn in_the_way(&self, model: &V1Model) -> Option<WaitReason> {
         let name = temporary_name(&model.name);
         let theirs = |machine: &&Machine| !machine.is_unknown() && machine.mark_of(self.want.owner).is_none();
         let found = self.seen.view.named(&name).find(theirs)?;
         let owner = found.any_mark().map(|mark| mark.hatchery_name.clone()).filter(|owner| !owner.is_empty());
-        Some(Why::InTheWay { name, owner })
+        Some(WaitReason::InTheWay { name, owner })
     }
 
     fn left_behind(&self, model: &V1Model) -> Option<Left> {

@@ -55,7 +55,6 @@ impl RunningActions {
         }
     }
 
-    /// Whether a worker is being disabled.
     pub fn disables(&self, name: &str) -> bool {
         self.iter().any(|one| matches!(&one.action, Action::Disable { worker, .. } if worker.name == name))
     }
@@ -65,7 +64,6 @@ impl RunningActions {
         self.iter().filter_map(RunningAction::capacity).collect()
     }
 
-    /// Whether a model is being registered.
     pub fn registers(&self, path: &str) -> bool {
         self.iter().any(|action| matches!(&action.action, Action::Register(one) if one.model.path() == path))
     }
@@ -128,7 +126,6 @@ impl RunningAction {
         Self { action, name, machine, address, footprint }
     }
 
-    /// The job that it serves, ends or gives back.
     pub fn job(&self) -> Option<&JobId> {
         self.action.job()
     }

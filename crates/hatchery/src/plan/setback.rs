@@ -14,7 +14,6 @@ pub type Setbacks = BTreeMap<(ModelKind, String), Setback>;
 /// How often in a row something failed, and until when it rests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Setback {
-    /// How often in a row.
     pub failures: u32,
     /// Until when it rests; none: it never failed.
     pub until: Option<Timestamp>,

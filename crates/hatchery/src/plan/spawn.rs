@@ -8,19 +8,18 @@ use crate::machine::Machine;
 use crate::mark::Mark;
 use crate::names;
 use crate::plan::capacity::admit;
-use crate::plan::flavor::Choice;
-use crate::plan::flavor::choose;
+use crate::plan::flavor::{Choice, choose};
 use crate::plan::hold::serves_nobody;
+use crate::plan::running::{RunningAction, TaskId};
 use jiff::Timestamp;
 use rookery_cds::JobId;
 use rookery_fleet::address::Assigned;
-use rookery_fleet::claim;
-use rookery_fleet::claim::{ClaimRequest, Fit, Misses};
+use rookery_fleet::claim::{self, ClaimRequest, Fit, Misses};
 use rookery_fleet::flavor::{Flavor, footprint};
 use rookery_fleet::origin::Origin;
 use rookery_fleet::{Hardware, MachineId, Power, Role};
 
-use super::{Action, Misplaced, Pass, Waiting, Why};
+use super::{Action, Pass, WaitReason, Waiting};
 use crate::intake::demand::Refusal;
 use crate::intake::model::ResolvedModel;
 use crate::intake::resolve::Demand;
@@ -28,7 +27,6 @@ use crate::intake::resolve::Demand;
 /// A project, and a model as its jobs see it: two projects may have models of one name.
 pub type Unusable = (String, String);
 
-/// A worker to start for a job.
 #[derive(Debug, Clone)]
 pub struct Spawn {
     pub job: JobId,
@@ -67,14 +65,15 @@ pub enum WorkerPlacement {
 impl<'p> Pass<'p> {
     /// Finds another place for workers whose first one was of no use. Their jobs are held: what the pool said last has to do,
     /// CDS is asked to bear them at the launch, and they queue anywhere.
-    pub(super) fn place_again(&mut self) {
-        for Misplaced { task, spawn } in self.seen.misplaced {
+    pub(super) fn place_again(&mut self, misplaced: Vec<(TaskId, RunningAction)>) {
+        for (task, running) in misplaced {
+            let Action::Spawn(spawn) = running.action else { continue };
             let placed = self.place(&spawn.job, &spawn.project, &spawn.model, Urgency::Held);
             if placed.is_err() {
                 // It ends soon; until then it takes what it took.
                 self.ledger.take(&spawn.footprint);
             }
-            self.plan.placed.push((*task, placed.map(|placed| Spawn { queued: spawn.queued, ..placed })));
+            self.plan.placed.push((task, placed.map(|placed| Spawn { queued: spawn.queued, ..placed })));
         }
     }
 
@@ -121,13 +120,17 @@ impl<'p> Pass<'p> {
     }
 
     /// The worker of a job; none if it was tried too often.
-    fn serve(&mut self, demand: &Demand, served: &BTreeMap<String, String>) -> Result<Option<Spawn>, Why> {
+    fn serve(
+        &mut self,
+        demand: &Demand,
+        served: &BTreeMap<String, String>,
+    ) -> Result<Option<Spawn>, WaitReason> {
         if let Some(machine) = served.get(&demand.job.to_string()) {
-            return Err(Why::Served { machine: machine.clone() });
+            return Err(WaitReason::Served { machine: machine.clone() });
         }
-        let model = demand.model.as_ref().map_err(|refusal| Why::Refused(refusal.clone()))?;
+        let model = demand.model.as_ref().map_err(|refusal| WaitReason::Refused(refusal.clone()))?;
         if self.seen.draining {
-            return Err(Why::Draining);
+            return Err(WaitReason::Draining);
         }
         self.knows_enough()?;
         let tried = self.seen.attempts.get(&demand.job).copied().unwrap_or_default();
@@ -139,11 +142,11 @@ impl<'p> Pass<'p> {
     }
 
     /// What is not known may hold the name, the slot or the address that would be given away.
-    fn knows_enough(&self) -> Result<(), Why> {
+    fn knows_enough(&self) -> Result<(), WaitReason> {
         if !self.seen.view.complete {
-            return Err(Why::InventoryIncomplete);
+            return Err(WaitReason::InventoryIncomplete);
         }
-        self.seen.listing.map(drop).ok_or(Why::WorkersUnknown)
+        self.seen.listing.map(drop).ok_or(WaitReason::WorkersUnknown)
     }
 
     /// A worker for a job, wherever there is a place for it.
@@ -153,7 +156,7 @@ impl<'p> Pass<'p> {
         project: &str,
         model: &Arc<ResolvedModel>,
         urgency: Urgency,
-    ) -> Result<Spawn, Why> {
+    ) -> Result<Spawn, WaitReason> {
         self.knows_enough()?;
         let flavor = match choose(self.want.flavors, &model.flavors(), self.want.default_flavor) {
             Choice::Flavor(flavor) => Some(flavor),
@@ -164,17 +167,17 @@ impl<'p> Pass<'p> {
             }
             Choice::Unknown(flavor) => {
                 let known = self.want.flavors.iter().map(|flavor| flavor.name.clone()).collect();
-                return Err(Why::Refused(Refusal::UnknownFlavor { flavor, known }));
+                return Err(WaitReason::Refused(Refusal::UnknownFlavor { flavor, known }));
             }
         };
         let identity = (project.to_owned(), model.identity());
         if let Some(reason) = self.seen.unusable.get(&identity) {
-            return Err(Why::Unusable { model: model.label(), reason: reason.clone() });
+            return Err(WaitReason::Unusable { model: model.label(), reason: reason.clone() });
         }
         let waits = urgency == Urgency::Waiting;
         if waits && self.seen.room_is_asked {
             self.plan.missing.room = true;
-            return Err(Why::RoomIsAsked);
+            return Err(WaitReason::RoomIsAsked);
         }
         self.is_full()?;
         if waits {
@@ -185,31 +188,26 @@ impl<'p> Pass<'p> {
         let warm = self.warm(model, flavor.as_ref(), template.as_ref().ok().copied());
         let missed = warm.as_ref().err().map(Misses::as_str);
         let warm = warm.ok();
-        let footprint = match (&warm, flavor.as_ref()) {
-            (Some((machine, Fit::AsIs)), _) => machine.hardware,
-            (Some((_, Fit::Resize(size))), _) => *size,
-            (None, flavor) => footprint(flavor, hardware),
+        let footprint = match &warm {
+            Some((machine, Fit::AsIs)) => machine.hardware,
+            Some((_, Fit::Resize(size))) => *size,
+            None => footprint(flavor.as_ref(), hardware),
         };
         let (limits, flavors) = (self.want.limits, self.want.flavors);
         admit(&self.ledger, limits, self.seen.room, &footprint, flavor.as_ref(), flavors)
-            .map_err(Why::Shortage)?;
+            .map_err(WaitReason::Shortage)?;
         if waits {
             self.begins_in_time()?;
         }
         let path = match warm {
             Some((machine, fit)) => {
-                let resize = match fit {
-                    Fit::AsIs => None,
-                    Fit::Resize(size) => Some(size),
-                };
                 self.given.insert(machine.id.clone());
                 self.plan.starting.insert(machine.id.clone());
-                let mark = Box::new(machine.mark().cloned().unwrap_or_default());
                 WorkerPlacement::Claim {
                     machine: machine.id.clone(),
                     was: machine.name.clone(),
-                    resize,
-                    mark,
+                    resize: if let Fit::Resize(size) = fit { Some(size) } else { None },
+                    mark: Box::new(machine.mark().cloned().unwrap_or_default()),
                 }
             }
             None => self.fresh(model, template?)?,
@@ -246,9 +244,9 @@ impl<'p> Pass<'p> {
         )
     }
 
-    fn fresh(&mut self, model: &ResolvedModel, template: &Machine) -> Result<WorkerPlacement, Why> {
+    fn fresh(&mut self, model: &ResolvedModel, template: &Machine) -> Result<WorkerPlacement, WaitReason> {
         if let Some(until) = self.rests_until(model.kind(), &model.path()) {
-            return Err(Why::BackOff { template: model.template().to_owned(), until });
+            return Err(WaitReason::BackOff { template: model.template().to_owned(), until });
         }
         let address = self.address()?;
         Ok(WorkerPlacement::Clone {

@@ -16,9 +16,9 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use rookery_fleet::brake::{Subject, Waiting, Weight};
-use rookery_fleet::deletion;
-use rookery_fleet::deletion::{Case, Evidence, Gate, Stop};
+use rookery_fleet::deletion::{self, Case, Evidence, Gate, Stop};
 use rookery_fleet::expiring::Expiring;
+use rookery_fleet::machine::History;
 use rookery_fleet::reckoning::Reckoning;
 use rookery_fleet::{MachineId, OwnerId, Power};
 
@@ -27,7 +27,7 @@ use crate::mark::Mark;
 use crate::plan::workers::{Listing, WorkerState};
 use crate::standing::{Standing, standing};
 
-pub use reason::{Condemned, Reason, Why};
+pub use reason::{Condemned, KeepReason, Reason};
 
 /// How long the making of a template may take.
 pub const TEMPLATE_MAKING: SignedDuration = SignedDuration::from_mins(15);
@@ -47,7 +47,6 @@ pub struct Facts<'a> {
     pub stop: Option<Stop>,
     /// How long a registered worker may run.
     pub worker_ttl: SignedDuration,
-    /// How long a worker may take to register.
     pub registration_ttl: SignedDuration,
     /// How long a machine stays after its worker has ended.
     pub grace: SignedDuration,
@@ -55,7 +54,6 @@ pub struct Facts<'a> {
     pub listing: Option<&'a Listing>,
     /// How many machines may be deleted now.
     pub budget: usize,
-    /// What holds back those that are unusually many.
     pub brake: &'a Brake,
     /// Workers that are to be disabled in the same pass: they are counted together.
     pub disable: &'a [String],
@@ -63,20 +61,19 @@ pub struct Facts<'a> {
 
 /// What was noticed about single machines.
 #[derive(Clone, Copy)]
+#[expect(missing_debug_implementations, reason = "it holds closures")]
 pub struct Noticed<'a> {
-    /// Whether somebody is at a machine.
     pub busy: &'a dyn Fn(&Machine) -> bool,
     pub condemned: &'a Expiring<MachineId, Condemned>,
     /// When a machine was last seen to change, by our steady time; `None`: never.
     pub changed_at: &'a dyn Fn(&MachineId) -> Option<Timestamp>,
     /// Events of machines, as far as they were read. An entry without times says that there are none; `None` that what
     /// was read does not reach back far enough to tell.
-    pub events: &'a BTreeMap<MachineId, Option<EventTimes>>,
+    pub events: &'a BTreeMap<MachineId, Option<History>>,
     /// From when ages count, if the supplier's clock was set.
     pub reckoning: &'a Reckoning,
     /// What was read of the jobs of machines whose workers are not listed.
     pub jobs: &'a BTreeMap<MachineId, JobRead>,
-    /// How often in a row machines could not be changed.
     pub stubborn: &'a BTreeMap<MachineId, u32>,
 }
 
@@ -87,23 +84,6 @@ pub struct JobRead {
     pub runs_here: bool,
     /// When it was asked, by our steady time.
     pub at: Timestamp,
-}
-
-impl std::fmt::Debug for Noticed<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Noticed")
-            .field("doomed", self.condemned)
-            .field("events", self.events)
-            .finish_non_exhaustive()
-    }
-}
-
-/// The latest events of a machine since it left the pool, by the supplier's time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct EventTimes {
-    pub started: Option<Timestamp>,
-    pub powered_off: Option<Timestamp>,
-    pub renamed: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -117,7 +97,7 @@ pub struct Sweep {
     /// What waits for a person, of machines and of workers.
     pub braked: Vec<Waiting>,
     /// Who of the owner's machines is kept, and why.
-    pub kept: Vec<(MachineId, Why)>,
+    pub kept: Vec<(MachineId, KeepReason)>,
     /// Why nobody may be deleted at all.
     pub stopped: Option<Stop>,
 }
@@ -129,18 +109,10 @@ pub fn evidence(listing: Option<&Listing>) -> Evidence {
 
 /// Why nobody may be deleted, and what to do about it.
 pub fn stop_text(stop: &Stop) -> String {
-    match stop {
-        Stop::Lost(_) => format!("{stop}; `rookery hatchery confirm` shows them"),
-        Stop::Incomplete
-        | Stop::Outdated { .. }
-        | Stop::Skew { .. }
-        | Stop::SkewUnknown
-        | Stop::NoEvidence { .. }
-        | Stop::OldEvidence { .. } => stop.to_string(),
-    }
+    let remedy = if let Stop::Lost(_) = stop { "; `rookery hatchery confirm` shows them" } else { "" };
+    format!("{stop}{remedy}")
 }
 
-/// Who may be deleted.
 pub fn verdicts(view: &View, facts: &Facts<'_>, noticed: &Noticed<'_>) -> Sweep {
     let listing = match (facts.stop, facts.listing) {
         (None, Some(listing)) => listing,
@@ -171,7 +143,7 @@ pub fn verdicts(view: &View, facts: &Facts<'_>, noticed: &Noticed<'_>) -> Sweep 
     let deletion::Verdicts { delete, kept, braked } =
         deletion::decide(&gate, &|machine, mark| judge.case(machine, mark));
     let needs_jobs = judge.unread_jobs();
-    let unread = kept.iter().filter(|(_, why)| *why == Why::NeedsEvents);
+    let unread = kept.iter().filter(|(_, why)| *why == KeepReason::NeedsEvents);
     let needs_events = unread.map(|(id, _)| id.clone()).collect();
     Sweep { delete, needs_events, needs_jobs, braked, kept, stopped: None }
 }
@@ -203,7 +175,7 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    fn case(&self, machine: &Machine, mark: &Mark) -> Result<Case<Reason>, Why> {
+    fn case(&self, machine: &Machine, mark: &Mark) -> Result<Case<Reason>, KeepReason> {
         let reason = self.reason(machine, mark)?;
         Ok(Case {
             reason,
@@ -218,34 +190,31 @@ impl Judge<'_> {
         })
     }
 
-    fn reason(&self, machine: &Machine, mark: &Mark) -> Result<Reason, Why> {
+    fn reason(&self, machine: &Machine, mark: &Mark) -> Result<Reason, KeepReason> {
         let standing = standing(machine, self.facts.owner);
-        match standing {
-            Standing::Foreign | Standing::Unknown => return Err(Why::Unknown),
-            Standing::Template => return Err(Why::Template),
-            Standing::TemplateInMaking
-            | Standing::Pooled
-            | Standing::HalfClaimed
-            | Standing::Worker
-            | Standing::Registering => {}
+        if matches!(standing, Standing::Foreign | Standing::Unknown) {
+            return Err(KeepReason::Unknown);
+        }
+        if standing == Standing::Template {
+            return Err(KeepReason::Template);
         }
         if let Some(condemned_for) = self.noticed.condemned.get(&machine.id) {
             return Ok(Reason::Doomed(*condemned_for));
         }
         match (standing, machine.power) {
-            (Standing::Pooled, _) | (Standing::HalfClaimed, Some(Power::Off)) => Err(Why::Warm),
+            (Standing::Pooled, _) | (Standing::HalfClaimed, Some(Power::Off)) => Err(KeepReason::Warm),
             (Standing::TemplateInMaking, _) => self.template_in_making(machine, mark),
-            (_, None) => Err(Why::PowerUnknown),
+            (_, None) => Err(KeepReason::PowerUnknown),
             (_, Some(power)) => self.worker(machine, mark, power),
         }
     }
 
-    fn template_in_making(&self, machine: &Machine, mark: &Mark) -> Result<Reason, Why> {
-        let age = self.age(machine, created(machine, mark).ok_or(Why::AgeUnknown)?);
+    fn template_in_making(&self, machine: &Machine, mark: &Mark) -> Result<Reason, KeepReason> {
+        let age = self.age(machine, created(machine, mark).ok_or(KeepReason::AgeUnknown)?);
         after(age, TEMPLATE_MAKING, Reason::OrphanedTemplate { age })
     }
 
-    fn worker(&self, machine: &Machine, mark: &Mark, power: Power) -> Result<Reason, Why> {
+    fn worker(&self, machine: &Machine, mark: &Mark, power: Power) -> Result<Reason, KeepReason> {
         let listed = match self.listing.state_of(machine, mark) {
             Some(WorkerState::Disabled) => return Ok(Reason::Disabled),
             Some(WorkerState::Alive) => true,
@@ -279,15 +248,17 @@ impl Judge<'_> {
     }
 
     /// A list of workers can be empty and yet succeed: the job itself says whether somebody is at work.
-    fn job_is_not_here(&self, machine: &Machine, mark: &Mark) -> Result<(), Why> {
+    fn job_is_not_here(&self, machine: &Machine, mark: &Mark) -> Result<(), KeepReason> {
         if mark.job_id.is_empty() {
             return Ok(());
         }
         match self.noticed.jobs.get(&machine.id) {
-            Some(read) if self.facts.ours.duration_since(read.at) > JOB_BELIEVED => Err(Why::JobUnread),
-            Some(read) if read.runs_here => Err(Why::JobRuns),
+            Some(read) if self.facts.ours.duration_since(read.at) > JOB_BELIEVED => {
+                Err(KeepReason::JobUnread)
+            }
+            Some(read) if read.runs_here => Err(KeepReason::JobRuns),
             Some(_) => Ok(()),
-            None => Err(Why::JobUnread),
+            None => Err(KeepReason::JobUnread),
         }
     }
 
@@ -302,20 +273,20 @@ impl Judge<'_> {
         self.unlisted.borrow().iter().filter(is_due).cloned().collect()
     }
 
-    fn start(&self, machine: &Machine, mark: &Mark) -> Result<Start, Why> {
+    fn start(&self, machine: &Machine, mark: &Mark) -> Result<Start, KeepReason> {
         let at = |at| Start { at, only_renamed: false };
         if let Some(start) = mark.worker_start_time {
             return Ok(at(start));
         }
-        let events = self.noticed.events.get(&machine.id).ok_or(Why::NeedsEvents)?;
-        let events = events.ok_or(Why::HistoryTooShort)?;
+        let events = self.noticed.events.get(&machine.id).ok_or(KeepReason::NeedsEvents)?;
+        let events = events.ok_or(KeepReason::HistoryTooShort)?;
         // A start before the renaming was the pool's, not the worker's.
         let started =
             events.started.filter(|started| events.renamed.is_none_or(|renamed| renamed <= *started));
         match (started, events.renamed) {
             (Some(started), _) => Ok(at(started)),
             (None, Some(renamed)) => Ok(Start { at: renamed, only_renamed: true }),
-            (None, None) => created(machine, mark).map(at).ok_or(Why::AgeUnknown),
+            (None, None) => created(machine, mark).map(at).ok_or(KeepReason::AgeUnknown),
         }
     }
 
@@ -342,8 +313,8 @@ fn created(machine: &Machine, mark: &Mark) -> Option<Timestamp> {
     machine.created.max(mark.created)
 }
 
-fn after(age: SignedDuration, limit: SignedDuration, reason: Reason) -> Result<Reason, Why> {
-    if age >= limit { Ok(reason) } else { Err(Why::Young { age, limit }) }
+fn after(age: SignedDuration, limit: SignedDuration, reason: Reason) -> Result<Reason, KeepReason> {
+    if age >= limit { Ok(reason) } else { Err(KeepReason::Young { age, limit }) }
 }
 
 #[cfg(test)]

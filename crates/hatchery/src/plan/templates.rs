@@ -7,7 +7,7 @@ use rookery_cds::V1Model;
 use rookery_fleet::{MachineId, OwnerId, Role};
 
 use super::apart::{WhyApart, why_apart};
-use super::{DeleteReason, Pass, Why};
+use super::{DeleteReason, Pass, WaitReason};
 use crate::intake::model::{ResolvedModel, last_modified};
 
 /// What there is of a V1 model's template.
@@ -31,7 +31,6 @@ pub enum Taken {
     },
     /// A machine that is no template of a model.
     ByMachine,
-    /// The template of another model.
     ByModel {
         path: String,
     },
@@ -48,16 +47,16 @@ pub enum Taken {
 
 impl Taken {
     /// Why the model has to wait.
-    pub(super) fn why(self, model: &V1Model) -> Why {
+    pub(super) fn why(self, model: &V1Model) -> WaitReason {
         let template = model.name.clone();
         match self {
-            Self::BySeveral { count } => Why::TemplateAmbiguous { template, count },
-            Self::ByMachine => Why::NameOfTemplateTaken { name: template, model: model.path() },
-            Self::ByModel { path } => Why::TemplateOfAnotherModel { template, owner: path },
+            Self::BySeveral { count } => WaitReason::TemplateAmbiguous { template, count },
+            Self::ByMachine => WaitReason::NameOfTemplateTaken { name: template, model: model.path() },
+            Self::ByModel { path } => WaitReason::TemplateOfAnotherModel { template, owner: path },
             Self::ByHatchery { hatchery, .. } => {
-                Why::TemplateOfAnotherHatchery { template, model: model.path(), hatchery }
+                WaitReason::TemplateOfAnotherHatchery { template, model: model.path(), hatchery }
             }
-            Self::LeftAlone { why } => Why::TemplateLeftAlone { template, model: model.path(), why },
+            Self::LeftAlone { why } => WaitReason::TemplateLeftAlone { template, model: model.path(), why },
         }
     }
 }
@@ -136,16 +135,16 @@ impl<'p> Pass<'p> {
     }
 
     /// The machine that is cloned for a job.
-    pub(super) fn template(&self, model: &ResolvedModel) -> Result<&'p Machine, Why> {
+    pub(super) fn template(&self, model: &ResolvedModel) -> Result<&'p Machine, WaitReason> {
         match model.kind() {
             ModelKind::V1 => self.template_of_v1(&model.path()),
             ModelKind::V2 => self.template_named(model.template()),
         }
     }
 
-    fn template_of_v1(&self, path: &str) -> Result<&'p Machine, Why> {
+    fn template_of_v1(&self, path: &str) -> Result<&'p Machine, WaitReason> {
         let known = self.seen.models.unwrap_or_default();
-        let being_made = || Why::TemplateBeingMade { model: path.to_owned() };
+        let being_made = || WaitReason::TemplateBeingMade { model: path.to_owned() };
         let model = known.iter().find(|model| model.path() == path).ok_or_else(being_made)?;
         match v1_template(self.seen.view, self.want.owner, model) {
             V1Template::Current(id) => {
@@ -155,13 +154,13 @@ impl<'p> Pass<'p> {
                 Err(self.in_the_way(model).unwrap_or_else(being_made))
             }
             V1Template::Taken(taken) => Err(taken.why(model)),
-            V1Template::Unknown => Err(Why::InventoryIncomplete),
+            V1Template::Unknown => Err(WaitReason::InventoryIncomplete),
         }
     }
 
     /// Any machine of that name that is nobody's worker will do; templates come first.
-    pub(super) fn template_named(&self, name: &str) -> Result<&'p Machine, Why> {
-        let missing = || Why::TemplateMissing { template: name.to_owned() };
+    pub(super) fn template_named(&self, name: &str) -> Result<&'p Machine, WaitReason> {
+        let missing = || WaitReason::TemplateMissing { template: name.to_owned() };
         if name.is_empty() {
             return Err(missing());
         }
@@ -171,7 +170,7 @@ impl<'p> Pass<'p> {
         match (templates.as_slice(), found.as_slice()) {
             ([template], _) => Ok(template),
             ([], []) => Err(missing()),
-            ([], [machine]) if machine.is_unknown() => Err(Why::InventoryIncomplete),
+            ([], [machine]) if machine.is_unknown() => Err(WaitReason::InventoryIncomplete),
             ([], [machine]) => match standing(machine, self.want.owner) {
                 Standing::Foreign | Standing::Template => Ok(machine),
                 Standing::TemplateInMaking
@@ -181,7 +180,9 @@ impl<'p> Pass<'p> {
                 | Standing::Registering
                 | Standing::Unknown => Err(missing()),
             },
-            (_, several) => Err(Why::TemplateAmbiguous { template: name.to_owned(), count: several.len() }),
+            (_, several) => {
+                Err(WaitReason::TemplateAmbiguous { template: name.to_owned(), count: several.len() })
+            }
         }
     }
 }

@@ -34,7 +34,7 @@ struct World {
     listing: Option<Listing>,
     registered_once: BTreeSet<String>,
     carried: Carried,
-    misplaced: Vec<Misplaced>,
+    misplaced: Vec<TaskId>,
     models: Option<Vec<V1Model>>,
     running: RunningActions,
     tried: Expiring<JobId, u32>,
@@ -57,10 +57,10 @@ struct World {
     room_is_asked: bool,
     addresses_settled: bool,
     disks: Disks,
-    events: BTreeMap<MachineId, Option<EventTimes>>,
+    events: BTreeMap<MachineId, Option<History>>,
     draining: bool,
     due: bool,
-    wishes: Vec<Wish>,
+    wishes: Vec<HoldRequest>,
     outcomes: BTreeMap<MachineId, Told>,
     reckoning: Reckoning,
     job_reads: BTreeMap<MachineId, JobRead>,
@@ -151,7 +151,7 @@ impl World {
             listing: self.listing.as_ref(),
             registered_once: &self.registered_once,
             carried: &self.carried,
-            misplaced: &self.misplaced,
+            misplaced: self.misplaced.clone(),
             models: self.models.as_deref(),
             running: &self.running,
             attempts: &self.tried,
@@ -206,7 +206,7 @@ impl World {
     }
 
     /// Why the first job waits; none if it does not.
-    fn why(&self) -> Option<Why> {
+    fn why(&self) -> Option<WaitReason> {
         let plan = self.plan();
         assert_eq!(plan.spawns().len() + plan.given_up().len() + plan.waiting.len(), self.demands.len());
         plan.waiting.into_iter().next().map(|waiting| waiting.why)

@@ -13,18 +13,14 @@ use crate::intake::demand::Refusal;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
     pub job: JobId,
-    pub why: Why,
+    pub why: WaitReason,
 }
 
 /// Why something is not made ahead of time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotMade {
-    Warm {
-        missing: u32,
-        why: rookery_fleet::warm::WaitReason,
-    },
-    /// A model is not registered.
-    Registration(Why),
+    Warm { missing: u32, why: rookery_fleet::warm::WaitReason },
+    Registration(WaitReason),
 }
 
 impl fmt::Display for NotMade {
@@ -39,8 +35,7 @@ impl fmt::Display for NotMade {
 
 /// Why a job is not served now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
-    /// This hatchery cannot run it.
+pub enum WaitReason {
     Refused(Refusal),
     Shortage(Shortage),
     /// vCenter refused something for want of room, whatever the pool says.
@@ -58,11 +53,9 @@ pub enum Why {
     },
     /// Clones from before our start may still take addresses.
     AddressesUnsettled,
-    /// The template is not there.
     TemplateMissing {
         template: String,
     },
-    /// Several machines have the template's name.
     TemplateAmbiguous {
         template: String,
         count: usize,
@@ -128,11 +121,10 @@ pub enum Why {
     InventoryIncomplete,
     /// CDS has not told which workers it knows.
     WorkersUnknown,
-    /// The hatchery takes no more jobs.
     Draining,
 }
 
-impl Why {
+impl WaitReason {
     /// A word for metrics.
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -189,7 +181,7 @@ impl Why {
     }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for WaitReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused(refusal) => refusal.fmt(f),

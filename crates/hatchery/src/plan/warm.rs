@@ -5,25 +5,23 @@ use std::net::Ipv4Addr;
 
 use crate::machine::{Machine, View};
 use crate::names::{self, ModelKind};
-use crate::plan::braked;
-use crate::plan::braked::Subject;
+use crate::plan::braked::{self, Subject};
 use crate::plan::hold;
-use crate::plan::sweep;
-use crate::plan::sweep::{Facts, Noticed, Reason, Sweep};
+use crate::plan::sweep::{self, Facts, Noticed, Reason, Sweep};
 use crate::standing::{Standing, standing};
 use rand::rngs::StdRng;
 use rookery_cds::V1Model;
 use rookery_fleet::address::Assigned;
 use rookery_fleet::flavor::Flavor;
 use rookery_fleet::origin::Origin;
-use rookery_fleet::warm;
-use rookery_fleet::warm::{Addresses, Making, PoolKey, PoolTarget, TemplateState};
+use rookery_fleet::warm::{self, Addresses, Making, PoolKey, PoolTarget, TemplateState};
 use rookery_fleet::{Hardware, MachineId, OwnerId, Power};
 
 use super::pool::{WarmKind, membership};
 use super::templates::{V1Template, v1_template};
 use super::{
-    Action, DeleteReason, Finish, Keep, ModelRef, NotMade, Observed, Pass, Pool, ServedJob, Unclaim, Why,
+    Action, DeleteReason, Finish, Keep, ModelRef, NotMade, Observed, Pass, Pool, ServedJob, Unclaim,
+    WaitReason,
 };
 use crate::intake::model::last_modified;
 use crate::plan::running::RunningAction;
@@ -31,12 +29,9 @@ use crate::plan::running::RunningAction;
 /// How many machines may be deleted at once. The next one begins when one has ended; one that hangs keeps its own place.
 const AT_ONCE: usize = 10;
 
-/// A warm machine to make.
 #[derive(Debug, Clone)]
 pub struct Make {
-    /// Which kind of model it is for.
     pub kind: ModelKind,
-    /// The path of a V1 model, or the template of a V2 model.
     pub model: String,
     pub name: String,
     pub template: MachineId,
@@ -150,22 +145,21 @@ impl Pass<'_> {
     fn v2_state(&self, template: &str) -> TemplateState {
         match self.template_named(template) {
             Ok(machine) => ready(machine, None),
-            Err(Why::TemplateMissing { .. }) => TemplateState::Missing,
+            Err(WaitReason::TemplateMissing { .. }) => TemplateState::Missing,
             Err(why) => TemplateState::NotNow(why.to_string()),
         }
     }
 
     fn v1_state(&self, path: &str) -> TemplateState {
+        let not_now = |why: &str| TemplateState::NotNow(why.to_owned());
         let Some(models) = self.seen.models else {
-            return TemplateState::NotNow("CDS has not told its worker models yet".to_owned());
+            return not_now("CDS has not told its worker models yet");
         };
         let Some(model) = models.iter().find(|model| model.path() == path) else {
-            return TemplateState::NotNow(format!(
-                "CDS has no worker model {path}, or not for this hatchery"
-            ));
+            return not_now(&format!("CDS has no worker model {path}, or not for this hatchery"));
         };
         if model.need_registration || model.check_registration {
-            return TemplateState::NotNow("the model has to be registered first".to_owned());
+            return not_now("the model has to be registered first");
         }
         match v1_template(self.seen.view, self.want.owner, model) {
             V1Template::Current(id) => match self.seen.view.machines.get(&id) {
@@ -173,12 +167,10 @@ impl Pass<'_> {
                 None => TemplateState::Missing,
             },
             V1Template::Missing | V1Template::Outdated(_) => {
-                TemplateState::NotNow("the template of the model has to be made first".to_owned())
+                not_now("the template of the model has to be made first")
             }
             V1Template::Taken(taken) => TemplateState::NotNow(taken.why(model).to_string()),
-            V1Template::Unknown => {
-                TemplateState::NotNow("vCenter has not told what its template is".to_owned())
-            }
+            V1Template::Unknown => not_now("vCenter has not told what its template is"),
         }
     }
 
@@ -343,21 +335,14 @@ fn pooled_name(
 }
 
 fn making(running: &RunningAction) -> Option<Making> {
-    let (kind, model, flavor) = match &running.action {
-        Action::Make(make) => {
-            (make.kind, &make.model, make.flavor.as_ref().map(|flavor| flavor.name.as_str()))
-        }
-        Action::Finish(finish) => (finish.kind, &finish.model, finish.flavor.as_deref()),
-        Action::Spawn(_)
-        | Action::GiveUp { .. }
-        | Action::Register(_)
-        | Action::Unclaim(_)
-        | Action::Keep(_)
-        | Action::Delete(_)
-        | Action::Disable { .. }
-        | Action::Free(_)
-        | Action::Adopt(_) => return None,
+    let flavor = if let Action::Make(make) = &running.action {
+        make.flavor.as_ref().map(|flavor| flavor.name.as_str())
+    } else if let Action::Finish(finish) = &running.action {
+        finish.flavor.as_deref()
+    } else {
+        return None;
     };
-    let key = WarmKind::new(kind, model, flavor.unwrap_or_default()).key();
+    let (kind, model) = running.action.model()?;
+    let key = WarmKind::new(kind, &model, flavor.unwrap_or_default()).key();
     Some(Making { key, name: running.name.clone(), machine: running.machine.clone() })
 }

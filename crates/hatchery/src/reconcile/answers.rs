@@ -42,7 +42,6 @@ impl<V> Answers<V> {
         }
     }
 
-    /// Forgets machines that are gone.
     pub(super) fn forget(&mut self, view: &View, now: Timestamp) {
         if view.complete {
             self.told.retain(|id, _| view.machines.contains(id));
@@ -50,7 +49,6 @@ impl<V> Answers<V> {
         self.unanswered.forget(now);
     }
 
-    /// How many questions are open.
     pub(super) fn open(&self) -> usize {
         self.asking.len()
     }

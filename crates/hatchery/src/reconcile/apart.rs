@@ -1,11 +1,15 @@
-//! Machines with our mark that are left alone: they are told of, and become ours or nobody's because somebody asks for it.
+//! Machines with our mark that are left alone: they are told of, and become ours or nobody's because somebody asks for it. So
+//! does a template of another hatchery.
 
+use super::holding::Completion;
 use super::{Reconciler, Reply};
+use crate::machine::Machine;
 use crate::mark::unmarked_notes;
-use crate::plan::{adoptable_copy, apart, copy_named};
+use crate::plan::{Action, adoptable, adoptable_copy, apart, copy_named};
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::MachineId;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use tracing::{info, warn};
 
 impl Reconciler {
@@ -50,5 +54,31 @@ impl Reconciler {
                 });
             }
         }
+    }
+
+    /// Sets the template of another hatchery aside that stands in the way of a model.
+    pub(super) fn adopt(&mut self, model: &str, reply: Reply) {
+        let started = self.start_adoption(model);
+        self.answer(reply, started);
+    }
+
+    fn start_adoption(&mut self, model: &str) -> Result<(String, Vec<Completion>), String> {
+        let owner = self.context.owner();
+        let models = self.state.cds.models.as_deref();
+        let adoption = adoptable(&self.state.vsphere.view, &owner, models, model)?;
+        let machine = self.state.vsphere.view.machines.get(&adoption.template).map(Arc::clone);
+        let is_busy = |machine: &Arc<Machine>| self.state.running.index().has(machine);
+        if machine.is_none_or(|machine| is_busy(&machine)) || self.state.running.registers(model) {
+            return Err(format!("the template of {model} is being worked on; try again in a moment"));
+        }
+        let told = format!(
+            "{} of hatchery {} is called {} now; a new template of {} is made, and the old one is deleted when nothing \
+             hangs on it",
+            adoption.name,
+            adoption.from,
+            adoption.aside(),
+            adoption.model
+        );
+        Ok((told, vec![self.start_asked(Action::Adopt(adoption))]))
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::machine::Machine;
 use crate::mark::Mark;
+use crate::plan::capacity::Purpose;
 use crate::plan::sweep::Condemned;
 use crate::plan::workers::{Listing, WorkerState};
 use jiff::{SignedDuration, Timestamp};
@@ -21,7 +22,7 @@ use crate::intake::feed::pool_room;
 use crate::intake::queue::{Moment, Protocol, QueuedJob};
 use crate::plan::running::{RunningAction, TaskId};
 use crate::plan::{
-    Action, Deletion, Free, Keep, Misplaced, ServedJob, Setback, Spawn, Unclaim, Unserving, Unusable, Why,
+    Action, Deletion, Free, Keep, ServedJob, Setback, Spawn, Unclaim, Unserving, Unusable, WaitReason, Warm,
     rest_after,
 };
 use crate::surface::metrics::Leak;
@@ -78,9 +79,7 @@ impl Reconciler {
             }
             Message::Disks(disks) => Arc::make_mut(&mut state.vsphere.disks).extend(disks),
             Message::Clock(reading) => self.read_clock(&reading),
-            Message::JobRead { machine, runs_here, begun } => {
-                self.apply_job_read(machine, runs_here, begun);
-            }
+            Message::JobRead { machine, runs_here, begun } => self.apply_job_read(machine, runs_here, begun),
             Message::Histories(told) => state.apply_histories(told),
             Message::Clones { begun, listed } => state.apply_clones(begun, &listed),
             Message::IsAbout(action, machine) => {
@@ -88,17 +87,16 @@ impl Reconciler {
                     action.machine = Some(machine);
                 }
             }
-            Message::AnotherPlace { action, useless, spawn, reply } => {
+            Message::AnotherPlace { action, useless, reply } => {
                 // The machine that was of no use is left alone.
-                state.avoid(Some(useless), now, AVOIDED);
-                state.misplaced.push(Misplaced { task: action, spawn });
-                state.another_place.insert(action, reply);
+                state.avoid(useless, now, AVOIDED);
+                state.misplaced.push((action, reply));
             }
             Message::ReadyToLaunch(worker, reply) => state.cds.gate.add(worker, reply),
             Message::Ended(action, ending) => {
                 state.note_launch(action, &ending);
                 self.note_left(action, &ending, now);
-                if self.state.apply_ending(action, ending, now, self.settings.borrow().warm.interval) {
+                if self.state.apply_ending(action, ending, now, &self.settings.borrow().warm) {
                     self.wakes.workers();
                 }
                 for leak in self.state.leaks.drain(..) {
@@ -134,10 +132,9 @@ impl Reconciler {
     }
 
     /// Tells a worker whose first place was of no use where else it goes.
-    pub(super) fn answer_misplaced(&mut self, task: TaskId, placed: Result<Spawn, Why>) {
-        self.state.misplaced.retain(|misplaced| misplaced.task != task);
-        let reply = self.state.another_place.remove(&task);
-        let Some((reply, running)) = reply.zip(self.state.running.get_mut(task)) else { return };
+    pub(super) fn answer_misplaced(&mut self, task: TaskId, placed: Result<Spawn, WaitReason>) {
+        let misplaced = self.state.misplaced.extract_if(.., |(misplaced, _)| *misplaced == task).next();
+        let Some(((_, reply), running)) = misplaced.zip(self.state.running.get_mut(task)) else { return };
         let spawn = match placed {
             Ok(spawn) => spawn,
             Err(why) => {
@@ -156,9 +153,7 @@ impl Reconciler {
         *running = next;
         reply.send(Some(spawn)).ok();
     }
-}
 
-impl Reconciler {
     /// Takes in all workers that CDS knows. What was asked before somebody set our clock is not believed.
     fn apply_lists(&mut self, begun: Timestamp, v1: Vec<Worker>, v2: Vec<Worker>) {
         let state = &mut self.state;
@@ -230,35 +225,21 @@ impl State {
     }
 
     /// Takes in how a piece of work has ended, and says whether CDS has to be asked for its workers.
-    pub(super) fn apply_ending(
-        &mut self,
-        id: TaskId,
-        ending: Ending,
-        now: Timestamp,
-        first_rest: Duration,
-    ) -> bool {
+    pub(super) fn apply_ending(&mut self, id: TaskId, ending: Ending, now: Timestamp, warm: &Warm) -> bool {
         let Some(action) = self.running.end(id) else { return false };
-        self.misplaced.retain(|misplaced| misplaced.task != id);
-        self.another_place.remove(&id);
+        self.misplaced.retain(|(misplaced, _)| *misplaced != id);
         // Nobody registers or goes because a worker was disabled.
         if !matches!(action.action, Action::Disable { .. }) {
             self.act_ended = Some(now);
         }
-        let job = action.job().cloned();
         match ending {
             Ending::Done => return self.apply_success(&action, now),
             Ending::Lost => {
                 self.let_be(&action, now);
-                if let Some(job) = &job {
-                    self.cds.queue.gone(job);
-                }
             }
             Ending::NotHeld { error } => {
                 warn!(vm = %action.name, error, "job could not be taken; it is tried again when CDS offers it");
                 self.let_be(&action, now);
-                if let Some(job) = job {
-                    self.cds.queue.gone(&job);
-                }
             }
             Ending::Unprepared { model, error } => {
                 if self.is_new_complaint(&model, &error, now) {
@@ -270,7 +251,7 @@ impl State {
             Ending::Failed(failure) => {
                 // A machine that has to go goes with the next list of workers.
                 let condemned = failure.condemned.is_some();
-                self.apply_failure(&action, failure, now, first_rest);
+                self.apply_failure(&action, failure, now, warm.interval);
                 return condemned;
             }
             Ending::CutOff => {
@@ -284,7 +265,7 @@ impl State {
                 }
                 let (error, unfinished) = ("it was cut off in the middle".to_owned(), interrupted(&action));
                 let failure = Failure { error, unfinished, ..Failure::default() };
-                self.apply_failure(&action, failure, now, first_rest);
+                self.apply_failure(&action, failure, now, warm.interval);
             }
         }
         false
@@ -367,12 +348,18 @@ impl State {
             Action::Adopt(adoption) => warn!(model = adoption.model, error, "template could not be adopted"),
             Action::Delete(_) | Action::Unclaim(_) | Action::Keep(_) => {
                 warn!(vm = %action.name, error, "machine could not be changed; it is tried again after a while");
-                self.rest(action.machine.clone(), now, is_parent);
+                if let Some(machine) = &action.machine {
+                    self.rest(machine, now, is_parent);
+                }
             }
             Action::Disable { worker, .. } => {
                 warn!(worker = %worker.name, error, "worker without a machine is not disabled");
             }
-            Action::Free(_) => self.avoid(action.machine.clone(), now, UNCHANGED),
+            Action::Free(_) => {
+                if let Some(machine) = action.machine.clone() {
+                    self.avoid(machine, now, UNCHANGED);
+                }
+            }
             Action::Spawn(_) | Action::GiveUp { .. } => {
                 if let Some(job) = action.job().filter(|_| tried) {
                     self.count(job, now);
@@ -383,7 +370,7 @@ impl State {
             }
         }
         if let Some(job) = action.job() {
-            self.cds.queue.gone(&job.clone());
+            self.cds.queue.gone(job);
         }
         if let Some(clone) = unfinished {
             self.leaks.extend(clone.address.map(|_| Leak::Address));
@@ -402,27 +389,28 @@ impl State {
         }
     }
 
-    /// A model that somebody else registers, or that CDS would not let us register, is left alone for a while.
+    /// A job that is not ours is forgotten. A model that somebody else registers, or that CDS would not let us register, is
+    /// left alone for a while.
     fn let_be(&mut self, action: &RunningAction, now: Timestamp) {
         if let Action::Register(one) = &action.action {
             self.resting.booked.insert(one.model.path(), (), later(now, BOOKED));
+        }
+        if let Some(job) = action.job() {
+            self.cds.queue.gone(job);
         }
     }
 
     /// A machine that could not be changed rests, longer each time: vCenter would be asked all the time for what it refuses.
     /// One that others stand on rests for long at once.
-    fn rest(&mut self, machine: Option<MachineId>, now: Timestamp, is_parent: bool) {
-        let Some(id) = machine.clone() else { return };
-        let failures = self.resting.stubborn.entry(id).or_default();
+    fn rest(&mut self, machine: &MachineId, now: Timestamp, is_parent: bool) {
+        let failures = self.resting.stubborn.entry(machine.clone()).or_default();
         let rest = if is_parent { LONGEST_REST } else { rest_after(UNCHANGED, *failures, LONGEST_REST) };
         *failures = failures.saturating_add(1);
-        self.avoid(machine, now, rest);
+        self.avoid(machine.clone(), now, rest);
     }
 
-    fn avoid(&mut self, machine: Option<MachineId>, now: Timestamp, time: Duration) {
-        if let Some(machine) = machine {
-            self.resting.avoided.insert(machine, (), later(now, time));
-        }
+    fn avoid(&mut self, machine: MachineId, now: Timestamp, time: Duration) {
+        self.resting.avoided.insert(machine, (), later(now, time));
     }
 
     fn count(&mut self, job: &JobId, now: Timestamp) {
@@ -432,18 +420,10 @@ impl State {
 
 /// The clone that may come of work that was cut off before it had a machine.
 fn interrupted(action: &RunningAction) -> Option<Unfinished> {
-    let condemned_for = match action.action {
-        Action::Spawn(_) => Some(Condemned::SpawnFailed),
+    let condemned_for = match action.action.purpose()? {
+        Purpose::Work => Some(Condemned::SpawnFailed),
         // The name of what is made first is used again, and a warm machine that was left half-made is finished.
-        Action::Register(_) | Action::Make(_) => None,
-        Action::GiveUp { .. }
-        | Action::Finish(_)
-        | Action::Unclaim(_)
-        | Action::Keep(_)
-        | Action::Delete(_)
-        | Action::Disable { .. }
-        | Action::Free(_)
-        | Action::Adopt(_) => return None,
+        Purpose::Registration | Purpose::Warmth => None,
     };
     let (name, address) = (action.name.clone(), action.address);
     action.machine.is_none().then_some(Unfinished { name, address, task: None, condemned_for })

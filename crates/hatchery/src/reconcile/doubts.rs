@@ -52,8 +52,8 @@ struct Doubt {
     task: Option<String>,
     /// When its answer did not come, by our clock.
     since: Timestamp,
-    /// The machine of that name has to go, should it appear.
-    condemned: Option<(String, Condemned)>,
+    /// Its machine has to go, should it appear.
+    condemned: Option<Condemned>,
     sight: Sight,
     /// When it was last seen, by our clock.
     seen: Timestamp,
@@ -87,7 +87,7 @@ impl Doubts {
             reserved: Reserved::Address(address),
             task,
             since,
-            condemned: condemned_for.map(|condemned_for| (name.clone(), condemned_for)),
+            condemned: condemned_for,
             name: Some(name),
             sight: Sight::Untold,
             seen: since,
@@ -97,15 +97,8 @@ impl Doubts {
     /// A machine was made that has this address, and may not be seen yet.
     pub(super) fn add_made(&mut self, machine: MachineId, address: Ipv4Addr, at: Timestamp) {
         let (reserved, sight) = (Reserved::Address(Some(address)), Sight::Over(at, Some(machine)));
-        self.all.push(Doubt {
-            name: None,
-            reserved,
-            task: None,
-            since: at,
-            condemned: None,
-            sight,
-            seen: at,
-        });
+        let (name, task, condemned) = (None, None, None);
+        self.all.push(Doubt { name, reserved, task, since: at, condemned, sight, seen: at });
     }
 
     /// Learns which clones were listed at a time, by a vCenter whose clock is so far ahead.
@@ -146,7 +139,6 @@ impl Doubts {
         self.all.iter().filter(|doubt| doubt.reserved == Reserved::All).count()
     }
 
-    /// How many clones may still appear.
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }
@@ -167,13 +159,13 @@ impl Doubts {
 
     /// Machines that have to go: they were given up before they appeared.
     pub(super) fn condemned(&self, view: &View) -> BTreeMap<MachineId, Condemned> {
-        let given_up = self.all.iter().filter_map(|doubt| doubt.condemned.as_ref());
+        let given_up = self.all.iter().filter_map(|doubt| doubt.name.as_ref().zip(doubt.condemned));
         let appeared = given_up.flat_map(|(name, condemned_for)| {
             // What carries no such mark is not what was ordered.
             let marked = view
                 .named(name)
                 .filter(move |machine| machine.mark().is_some_and(|mark| mark.worker_name == *name));
-            marked.map(|machine| (machine.id.clone(), *condemned_for))
+            marked.map(move |machine| (machine.id.clone(), condemned_for))
         });
         appeared.collect()
     }

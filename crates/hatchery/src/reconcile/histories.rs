@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use crate::machine::Hands;
 use crate::names::POOLED;
-use crate::plan::sweep::EventTimes;
 use jiff::Timestamp;
 use rookery_fleet::MachineId;
+use rookery_fleet::machine::History;
 use rookery_vim_client::CallError;
 use tokio::time::Instant;
 
@@ -41,7 +41,6 @@ impl Histories {
         needed.to_vec()
     }
 
-    /// The query has ended.
     pub(super) fn ended(&mut self, answered: bool, now: Instant) {
         self.asked = None;
         self.failures = if answered { 0 } else { self.failures.saturating_add(1) };
@@ -52,7 +51,7 @@ impl Histories {
 
 impl State {
     /// Takes in what a query brought; nothing if it failed.
-    pub(super) fn apply_histories(&mut self, told: Option<BTreeMap<MachineId, Option<EventTimes>>>) {
+    pub(super) fn apply_histories(&mut self, told: Option<BTreeMap<MachineId, Option<History>>>) {
         self.vsphere.histories.ended(told.is_some(), Instant::now());
         self.vsphere.events.extend(told.unwrap_or_default());
     }
@@ -62,15 +61,9 @@ impl State {
 pub(super) async fn read(
     hands: &Hands,
     machines: &BTreeMap<MachineId, Option<Timestamp>>,
-) -> Result<BTreeMap<MachineId, Option<EventTimes>>, CallError> {
+) -> Result<BTreeMap<MachineId, Option<History>>, CallError> {
     // On the heap: it would make whoever waits for it large.
-    let told = Box::pin(hands.histories(machines, POOLED)).await?;
-    let times = |history: rookery_fleet_vsphere::History| EventTimes {
-        started: history.started,
-        powered_off: history.powered_off,
-        renamed: history.renamed,
-    };
-    Ok(told.into_iter().map(|(id, history)| (id, history.map(times))).collect())
+    Box::pin(hands.histories(machines, POOLED)).await
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::machine::Machine;
 use crate::mark::Mark;
-use crate::plan::hold::{Hold, Outcome, Subject, Told, Wish};
+use crate::plan::hold::{Hold, HoldRequest, Outcome, Subject, Told};
 use jiff::Timestamp;
 use rand::RngExt as _;
 use rookery_fleet::{MachineId, Role};
@@ -39,21 +39,28 @@ impl Reconciler {
             }
             Ok(of) => {
                 let id = format!("{:08x}", self.random.random::<u32>());
-                let wish =
-                    Wish { id, of, count: order.count, keep, until: after(within), reason, taken: [].into() };
+                let wish = HoldRequest {
+                    id,
+                    of,
+                    count: order.count,
+                    keep,
+                    until: after(within),
+                    reason,
+                    taken: [].into(),
+                };
                 self.wish(wish).map(|told| (told, Vec::new()))
             }
         }
     }
 
     /// A second wish of the same kind takes the place of the first: whoever repeats himself does not want twice as many.
-    fn wish(&mut self, wish: Wish) -> Result<String, String> {
+    fn wish(&mut self, wish: HoldRequest) -> Result<String, String> {
         let mut wishes = self.state.requests.wishes.clone();
         wishes.retain(|other| other.of != wish.of);
         if wishes.len() >= MOST_WISHES {
             return Err(format!("there are {MOST_WISHES} such wishes already; release one first"));
         }
-        let Wish { of, count, until, .. } = &wish;
+        let HoldRequest { of, count, until, .. } = &wish;
         let known = if self.is_known(of) { "" } else { "; nothing of it is known here at the moment" };
         let told = format!(
             "of the next workers of {of} that fail until {until:.0}, {count} {} kept{known}",
@@ -100,7 +107,7 @@ impl Reconciler {
         };
         let kept: Vec<_> = self.state.vsphere.view.owned(&owner).filter_map(kept).collect();
         if withdrawn == 0 && kept.is_empty() {
-            return Err(format!("nothing is kept, nor wished for, of {subject}"));
+            return Err(format!("nothing is kept, and no request to keep anything is open, for {subject}"));
         }
         if withdrawn > 0 {
             self.write_down(wishes)?;
@@ -224,7 +231,7 @@ impl Reconciler {
     /// Forgets wishes of which nothing is left to do.
     pub(super) fn forget_wishes(&mut self) {
         let (view, now) = (&self.state.vsphere.view, self.state.server_now());
-        let is_open = |wish: &&Wish| !wish.is_spent(view, now);
+        let is_open = |wish: &&HoldRequest| !wish.is_spent(view, now);
         if self.state.skew().is_some() && !self.state.requests.wishes.iter().all(|wish| is_open(&wish)) {
             let left = self.state.requests.wishes.iter().filter(is_open).cloned().collect();
             self.write_down(left).ok();
@@ -232,7 +239,7 @@ impl Reconciler {
     }
 
     /// Nothing is wished for that is not written down.
-    pub(super) fn write_down(&mut self, wishes: Vec<Wish>) -> Result<(), String> {
+    pub(super) fn write_down(&mut self, wishes: Vec<HoldRequest>) -> Result<(), String> {
         if let Err(error) = self.book.write(&wishes) {
             warn!(%error, "what is to be kept cannot be written down; it is tried again");
             return Err(format!("it could not be written down: {error}"));

@@ -13,7 +13,7 @@ use super::{Reconciler, State};
 use crate::act::Ending;
 use crate::intake::pressure::Pressure;
 use crate::plan::Action;
-use crate::plan::Why;
+use crate::plan::WaitReason;
 use crate::plan::running::TaskId;
 use crate::settings::Settings;
 
@@ -21,7 +21,6 @@ use crate::settings::Settings;
 #[derive(Debug, Default)]
 pub(super) struct Gate(VecDeque<Ready>);
 
-/// A worker that can be launched.
 #[derive(Debug)]
 struct Ready {
     worker: String,
@@ -48,12 +47,10 @@ impl Gate {
         !self.0.is_empty()
     }
 
-    /// Who waits here.
     fn workers(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|ready| ready.worker.as_str())
     }
 
-    /// Whether a worker waits here.
     pub(super) fn has(&self, worker: &str) -> bool {
         self.workers().any(|ready| ready == worker)
     }
@@ -101,15 +98,14 @@ impl State {
         }
     }
 
-    /// How many workers turn to CDS now or soon.
     pub(super) fn on_their_way(&self) -> u32 {
         self.cds.pressure.on_their_way(self.cds.gate.workers())
     }
 
     /// Why a worker is not launched although its machine is ready.
-    pub fn held_back(&self, worker: &str) -> Option<Why> {
+    pub fn held_back(&self, worker: &str) -> Option<WaitReason> {
         let allowed = self.cds.allowed.filter(|_| self.cds.gate.has(worker))?;
-        Some(Why::SlowCds { allowed })
+        Some(WaitReason::SlowCds { allowed })
     }
 
     /// CDS has listed these workers; `now` is by its clock.

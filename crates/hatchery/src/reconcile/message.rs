@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use crate::plan::braked::Subject;
 use crate::plan::hold::Outcome;
-use crate::plan::sweep::EventTimes;
 use jiff::Timestamp;
 use rookery_cds::{JobId, ModelPath, V1Model, V2Model, Worker};
 use rookery_fleet::MachineId;
 use rookery_fleet::disks::Disks;
+use rookery_fleet::machine::History;
 use rookery_fleet_vsphere::hands::CloneTasks;
 use rookery_vim_client::PoolCapacity;
 use tokio::sync::oneshot;
@@ -29,7 +29,6 @@ pub enum Message {
     Listed(Protocol, Moment, Vec<(JobId, Option<QueuedJob>)>),
     Pushed(JobId),
     Read(JobId, Box<QueuedJob>),
-    /// A job does not wait any more.
     Gone(JobId),
     /// A model was read, or not.
     Model(ModelPath, Box<Result<V2Model, String>>),
@@ -37,12 +36,9 @@ pub enum Message {
     Workers {
         /// When they were asked for.
         begun: Timestamp,
-        /// Those of V1 jobs.
         v1: Vec<Worker>,
-        /// Those of V2 jobs.
         v2: Vec<Worker>,
     },
-    /// All V1 models that CDS knows.
     Models(Vec<V1Model>),
     /// The room in the pool; none if it could not be asked.
     Room {
@@ -57,12 +53,10 @@ pub enum Message {
     JobRead {
         machine: MachineId,
         runs_here: Option<bool>,
-        /// When it was asked for.
         begun: Timestamp,
     },
     /// What vCenter remembers of machines, as far back as it was asked; nothing if it could not be asked.
-    Histories(Option<BTreeMap<MachineId, Option<EventTimes>>>),
-    /// The clones that vCenter lists.
+    Histories(Option<BTreeMap<MachineId, Option<History>>>),
     Clones {
         /// When they were asked for, by our clock.
         begun: Timestamp,
@@ -75,12 +69,10 @@ pub enum Message {
         action: TaskId,
         /// The machine that was of no use.
         useless: MachineId,
-        spawn: Box<Spawn>,
         reply: oneshot::Sender<Option<Spawn>>,
     },
     /// The machine of a worker is ready. The answer comes when CDS bears the launch.
     ReadyToLaunch(String, oneshot::Sender<()>),
-    /// A piece of work has ended.
     Ended(TaskId, Ending),
     Settings(Arc<Settings>),
     /// A person has seen what the brake holds back, and lets it through.
@@ -91,9 +83,7 @@ pub enum Message {
     Release(Target, Reply),
     /// Take over the template of another hatchery that stands in the way of a model.
     Adopt(String, Reply),
-    /// Make a copy of a machine of ours ours.
     AdoptVm(String, Reply),
-    /// Make a copy of a machine of ours nobody's.
     Unmark(String, Reply),
     /// How the job of a machine has ended; none if CDS did not say it.
     Outcome(MachineId, Option<Outcome>),

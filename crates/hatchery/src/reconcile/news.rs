@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::JobId;
 
-use crate::plan::{Waiting, Why};
+use crate::plan::{WaitReason, Waiting};
 
 /// How long a job waits for a reason that may pass before its users are told.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(5);
@@ -36,7 +36,7 @@ impl News {
     ) -> Vec<&'w Waiting> {
         let mut due = Vec::new();
         // The pool is asked every few seconds while somebody waits for room: meanwhile a job waits for what it waited for.
-        let asking = waiting.iter().filter(|one| matches!(one.why, Why::RoomIsAsked));
+        let asking = waiting.iter().filter(|one| matches!(one.why, WaitReason::RoomIsAsked));
         let mut seen: BTreeSet<&JobId> = asking.map(|one| &one.job).collect();
         let ours = |job: &JobId| named.contains(job);
         for one in waiting.iter().filter(|one| ours(&one.job) && concerns(&one.why)) {
@@ -63,9 +63,10 @@ impl News {
 }
 
 /// What is somebody else's business, or passes in a moment, is no news.
-fn concerns(why: &Why) -> bool {
-    let of_others = matches!(why, Why::Refused(refusal) if refusal.is_of_others());
-    !of_others && !matches!(why, Why::Served { .. } | Why::RoomIsAsked | Why::TakenMeanwhile)
+fn concerns(why: &WaitReason) -> bool {
+    let of_others = matches!(why, WaitReason::Refused(refusal) if refusal.is_of_others());
+    !of_others
+        && !matches!(why, WaitReason::Served { .. } | WaitReason::RoomIsAsked | WaitReason::TakenMeanwhile)
 }
 
 #[cfg(test)]
@@ -81,16 +82,16 @@ mod tests {
         Timestamp::from_second(1_800_000_000 + 60 * minute).expect("a time")
     }
 
-    fn unknown_flavor() -> Why {
-        Why::Refused(Refusal::UnknownFlavor { flavor: "gigantic".to_owned(), known: vec![] })
+    fn unknown_flavor() -> WaitReason {
+        WaitReason::Refused(Refusal::UnknownFlavor { flavor: "gigantic".to_owned(), known: vec![] })
     }
 
-    fn no_address() -> Why {
-        Why::NoAddress { total: 3 }
+    fn no_address() -> WaitReason {
+        WaitReason::NoAddress { total: 3 }
     }
 
     /// What is told at each of these minutes.
-    fn told(story: impl IntoIterator<Item = (i64, Option<Why>)>) -> Vec<(i64, &'static str)> {
+    fn told(story: impl IntoIterator<Item = (i64, Option<WaitReason>)>) -> Vec<(i64, &'static str)> {
         let mut news = News::default();
         let mut told = Vec::new();
         for (minute, why) in story {
@@ -112,7 +113,7 @@ mod tests {
     #[test]
     fn what_may_pass_is_told_after_five_minutes_and_once() {
         assert_eq!(told((0..20).map(|minute| (minute, Some(no_address())))), [(5, "address")]);
-        let interrupted = [(0, Some(no_address())), (4, Some(Why::Draining)), (5, Some(no_address()))];
+        let interrupted = [(0, Some(no_address())), (4, Some(WaitReason::Draining)), (5, Some(no_address()))];
         assert_eq!(told(interrupted), [], "it waits for this reason since a moment");
         let served = [(0, Some(no_address())), (3, None), (5, Some(no_address())), (9, Some(no_address()))];
         assert_eq!(told(served), []);
@@ -121,7 +122,7 @@ mod tests {
     // The users of a job that waited for room in the pool were never told: each question to the pool began its wait anew.
     #[test]
     fn a_question_to_the_pool_does_not_begin_the_wait_anew() {
-        let asking = |minute| if minute % 2 == 0 { no_address() } else { Why::RoomIsAsked };
+        let asking = |minute| if minute % 2 == 0 { no_address() } else { WaitReason::RoomIsAsked };
         assert_eq!(told((0..20).map(|minute| (minute, Some(asking(minute))))), [(6, "address")]);
     }
 
@@ -148,9 +149,9 @@ mod tests {
         let waiting = [
             Waiting { job: job(1), why: unknown_flavor() },
             Waiting { job: job(2), why: unknown_flavor() },
-            Waiting { job: job(3), why: Why::Refused(Refusal::NoRegion) },
-            Waiting { job: job(4), why: Why::Served { machine: "w".to_owned() } },
-            Waiting { job: job(5), why: Why::RoomIsAsked },
+            Waiting { job: job(3), why: WaitReason::Refused(Refusal::NoRegion) },
+            Waiting { job: job(4), why: WaitReason::Served { machine: "w".to_owned() } },
+            Waiting { job: job(5), why: WaitReason::RoomIsAsked },
             Waiting { job: job(6), why: unknown_flavor() },
         ];
         let jobs_of_ours: Vec<_> = (1..=5).map(job).collect();

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use rookery_fleet::Power;
 
 use super::Reconciler;
-use crate::plan::{Plan, Waiting, Why};
+use crate::plan::{Plan, WaitReason, Waiting};
 
 /// So long after the end of an act the worker that it launched is expected to register.
 const REGISTERING: SignedDuration = SignedDuration::from_secs(30);
@@ -56,8 +56,9 @@ fn greatest(waiting: &[Waiting], ready: bool) -> Option<Need> {
 }
 
 fn need(waiting: &Waiting) -> Option<Need> {
-    let places = matches!(waiting.why, Why::Shortage(Shortage::Workers { .. }) | Why::WorkersUnknown);
-    if matches!(waiting.why, Why::Shortage(Shortage::Starting { .. }) | Why::SlowCds { .. }) {
+    let places =
+        matches!(waiting.why, WaitReason::Shortage(Shortage::Workers { .. }) | WaitReason::WorkersUnknown);
+    if matches!(waiting.why, WaitReason::Shortage(Shortage::Starting { .. }) | WaitReason::SlowCds { .. }) {
         Some(Need::Registrations)
     } else {
         places.then_some(Need::Places)
@@ -83,9 +84,9 @@ mod tests {
     #[test]
     fn workers_that_are_ready_need_a_registration_most_and_jobs_before_the_gate_one_at_all() {
         let job = || "7".parse().expect("a job");
-        let slow = || Waiting { job: job(), why: Why::SlowCds { allowed: 1 } };
-        let unknown = || Waiting { job: job(), why: Why::WorkersUnknown };
-        let drained = || Waiting { job: job(), why: Why::Draining };
+        let slow = || Waiting { job: job(), why: WaitReason::SlowCds { allowed: 1 } };
+        let unknown = || Waiting { job: job(), why: WaitReason::WorkersUnknown };
+        let drained = || Waiting { job: job(), why: WaitReason::Draining };
         for (waiting, ready, expected) in [
             (vec![], false, None),
             (vec![drained()], false, None),

@@ -21,7 +21,7 @@ use super::{Reconciler, State};
 use crate::act::Ending;
 use crate::machine::{Machine, View};
 use crate::plan::running::{Busy, RunningAction, TaskId};
-use crate::plan::{Action, NotMade, Plan, Waiting, Why, temporary_name};
+use crate::plan::{Action, NotMade, Plan, WaitReason, Waiting, temporary_name};
 
 /// A machine that was made and is not shown after this is gone.
 const SHOWN: SignedDuration = SignedDuration::from_mins(1);
@@ -189,12 +189,12 @@ fn keep_reserved(plan: &mut Plan, mut take: impl FnMut(Needs) -> Result<(), Conf
             true
         }
         Action::Spawn(spawn) => {
-            waiting.push(Waiting { job: spawn.job.clone(), why: Why::TakenMeanwhile });
+            waiting.push(Waiting { job: spawn.job.clone(), why: WaitReason::TakenMeanwhile });
             false
         }
         Action::Register(one) => {
             models = true;
-            not_made.push((one.model.path(), NotMade::Registration(Why::TakenMeanwhile)));
+            not_made.push((one.model.path(), NotMade::Registration(WaitReason::TakenMeanwhile)));
             false
         }
         // The pool is looked at in each pass.

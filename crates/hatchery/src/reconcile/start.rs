@@ -2,10 +2,10 @@
 
 use super::{Message, Reconciler, histories};
 use crate::act::Ending;
-use crate::intake::queue::QueuedJob;
+use crate::intake::feed;
 use crate::plan::capacity::Shortage;
 use crate::plan::running::RunningAction;
-use crate::plan::{Action, Plan, Unclaim, Waiting, Why};
+use crate::plan::{Action, Plan, Unclaim, WaitReason, Waiting};
 use jiff::Timestamp;
 use rookery_cds::{JobId, ModelPath};
 use rookery_daemon::telemetry::chain;
@@ -115,7 +115,7 @@ impl Reconciler {
             self.wakes.workers();
         }
         let full = |one: &Waiting| {
-            let Why::Shortage(Shortage::Size(short)) = &one.why else { return false };
+            let WaitReason::Shortage(Shortage::Size(short)) = &one.why else { return false };
             matches!(short, capacity::Shortage::PoolMemory { .. } | capacity::Shortage::PoolCpu { .. })
         };
         let has_changed = || {
@@ -154,23 +154,13 @@ impl Reconciler {
     pub(super) fn read_job(&self, job: JobId) {
         let cds = self.context.cds.clone();
         self.tasks.start("reading of a job", Message::Gone(job.clone()), async move {
-            let read = match &job {
-                JobId::V1(id) => match cds.v1() {
-                    Some(v1) => v1.job(*id).await.map(|job| QueuedJob::V1(Box::new(job))),
-                    None => return Message::Gone(job),
-                },
-                JobId::V2(id) => match cds.v2() {
-                    Some(v2) => v2.job(id).await.map(|detail| QueuedJob::V2(Box::new(detail))),
-                    None => return Message::Gone(job),
-                },
-            };
-            match read {
-                Ok(known) => Message::Read(job, Box::new(known)),
-                Err(error) if error.is_gone() => Message::Gone(job),
-                Err(error) => {
+            match feed::read_job(&cds, &job).await {
+                Some(Ok(known)) => Message::Read(job, Box::new(known)),
+                Some(Err(error)) if !error.is_gone() => {
                     warn!(%job, error = %chain(&error), "job could not be read; it is read again when CDS offers it");
                     Message::Gone(job)
                 }
+                Some(Err(_)) | None => Message::Gone(job),
             }
         });
     }

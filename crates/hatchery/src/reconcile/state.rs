@@ -13,12 +13,11 @@ use crate::intake::pressure::Pressure;
 use crate::intake::queue::{Queue, QueuedJob};
 use crate::intake::resolve::{Demand, Fetched, resolve};
 use crate::machine::{Brake, View};
-use crate::plan::hold::{Told, Wish};
-use crate::plan::running::RunningActions;
-use crate::plan::running::TaskId;
-use crate::plan::sweep::{Condemned, EventTimes, JobRead};
+use crate::plan::hold::{HoldRequest, Told};
+use crate::plan::running::{RunningActions, TaskId};
+use crate::plan::sweep::{Condemned, JobRead};
 use crate::plan::workers::Listing;
-use crate::plan::{Carried, Misplaced, Observed, Plan, References, Setback, Setbacks, Spawn, Unusable};
+use crate::plan::{Carried, Observed, Plan, References, Setback, Setbacks, Spawn, Unusable};
 use crate::plan::{braked, sweep};
 use crate::settings::Settings;
 use crate::surface::metrics::Leak;
@@ -27,6 +26,7 @@ use rookery_cds::{JobId, ModelPath, V1Model, Worker};
 use rookery_fleet::capacity::PoolRoom;
 use rookery_fleet::disks::Disks;
 use rookery_fleet::expiring::Expiring;
+use rookery_fleet::machine::History;
 use rookery_fleet::reckoning::Reckoning;
 use rookery_fleet::reservations::InFlight;
 use rookery_fleet::{MachineId, OwnerId};
@@ -44,22 +44,17 @@ const UNSEEN_AGE: Duration = Duration::from_mins(15);
 
 #[derive(Debug, Default)]
 pub struct State {
-    /// What time it is, and was.
     pub times: Times,
     pub cds: FromCds,
     pub vsphere: FromVsphere,
-    /// What rests, and until when.
     pub resting: Resting,
     pub requests: Requests,
-    /// What was said in the log once.
     pub said: Said,
     pub running: RunningActions,
-    /// Workers among them whose first place was of no use, and how they are told of another one.
-    pub(super) misplaced: Vec<Misplaced>,
-    pub(super) another_place: BTreeMap<TaskId, oneshot::Sender<Option<Spawn>>>,
+    /// Starts of workers among them whose first place was of no use, and how they are told of another one.
+    pub(super) misplaced: Vec<(TaskId, oneshot::Sender<Option<Spawn>>)>,
     /// Machines that have to go. Each is waited for while the inventory does not show it.
     pub condemned: Expiring<MachineId, Condemned>,
-    /// What the last pass tells the next.
     pub(super) carried: Carried,
     /// What the brake held back in the last pass.
     pub braked: Vec<braked::Waiting>,
@@ -81,7 +76,6 @@ pub struct Times {
     /// Our wall time at the last look, to be shown.
     pub wall: Timestamp,
     pub(super) clocks: Clocks,
-    /// From when the ages of machines count, if vCenter's clock was set.
     pub reckoning: Reckoning,
 }
 
@@ -99,7 +93,6 @@ pub struct FromCds {
     pub workers: Vec<Worker>,
     pub(super) v1_workers: BTreeMap<String, Worker>,
     pub(super) registered_once: BTreeSet<String>,
-    /// Workers that CDS has shown at work.
     pub(super) took_job: BTreeSet<String>,
     /// Whether the jobs of machines run whose workers are not listed.
     pub(super) job_reads: Answers<JobRead>,
@@ -115,23 +108,16 @@ pub struct FromCds {
 pub struct FromVsphere {
     /// The machines. What is shown shares them.
     pub view: Arc<View>,
-    /// What holds back those that are unusually many.
     pub(super) brake: Brake,
-    /// The machines that workers are or were in, by name.
     pub(super) references: References,
     pub(super) out_of_reach: OutOfReach,
-    /// Clones that may still appear.
     pub(super) doubts: Doubts,
     /// What fronts of the process have reserved on vCenter.
     pub reserved: InFlight,
-    /// The room in the pool.
     pub room: Room,
-    /// What vCenter is asked to do already.
     pub(super) load: Load,
-    /// How large the disks of own machines are, as far as they were read.
     pub disks: Arc<Disks>,
-    /// What the history says of machines whose mark tells no start.
-    pub(super) events: BTreeMap<MachineId, Option<EventTimes>>,
+    pub(super) events: BTreeMap<MachineId, Option<History>>,
     pub(super) histories: Histories,
 }
 
@@ -150,7 +136,6 @@ pub struct Resting {
     pub(super) booked: Expiring<String>,
     /// Machines that could not be claimed or changed.
     pub(super) avoided: Expiring<MachineId>,
-    /// How often in a row machines could not be changed.
     pub(super) stubborn: BTreeMap<MachineId, u32>,
 }
 
@@ -166,7 +151,7 @@ pub struct Requests {
     /// Whether no new jobs are taken.
     pub draining: bool,
     /// Whose machines are to be kept when they fail. It stands in the book.
-    pub wishes: Vec<Wish>,
+    pub wishes: Vec<HoldRequest>,
 }
 
 /// What was said once, in the log or to the users of jobs.
@@ -204,7 +189,7 @@ impl Room {
 
 impl State {
     /// Nothing is known yet but what is to be kept.
-    pub fn new(wishes: Vec<Wish>) -> Self {
+    pub fn new(wishes: Vec<HoldRequest>) -> Self {
         Self { requests: Requests { wishes, draining: false }, ..Self::default() }
     }
 
@@ -250,7 +235,6 @@ impl State {
         self.times.clocks.skew(self.times.now)
     }
 
-    /// Addresses that may be in use by machines that nobody can see.
     pub fn lingering(&self) -> BTreeSet<Ipv4Addr> {
         self.vsphere.doubts.addresses()
     }
@@ -285,17 +269,10 @@ impl State {
         self.cds.v1_workers.contains_key(worker)
     }
 
-    /// Whether a worker of that name has been registered at some time.
-    pub fn has_registered(&self, worker: &str) -> bool {
-        self.cds.registered_once.contains(worker)
-    }
-
-    /// How many clones may still appear that nobody answered for, or that are from before our start.
     pub fn clones_in_doubt(&self) -> usize {
         self.vsphere.doubts.len()
     }
 
-    /// Whether clones from before our start have ended: until then no address is given.
     pub fn addresses_are_settled(&self) -> bool {
         self.vsphere.doubts.start_is_settled()
     }
@@ -335,7 +312,7 @@ impl State {
             registered_once: &self.cds.registered_once,
             models: self.cds.models.as_deref(),
             running: &self.running,
-            misplaced: &self.misplaced,
+            misplaced: self.misplaced.iter().map(|(task, _)| *task).collect(),
             attempts: &self.resting.attempts,
             setbacks: &self.resting.setbacks,
             unusable: &self.resting.unusable,
@@ -372,7 +349,7 @@ impl State {
     pub(super) fn note_plan(&mut self, plan: &Plan, settings: &Settings) {
         self.carried.clone_from(&plan.carried);
         self.braked.clone_from(&plan.braked);
-        let is_over = plan.kept.iter().all(|(_, why)| *why != sweep::Why::Budget);
+        let is_over = plan.kept.iter().all(|(_, why)| *why != sweep::KeepReason::Budget);
         if self.sweep_at <= self.times.now && plan.stopped.is_none() && is_over {
             self.sweep_at = later(self.times.now, settings.cleaning.interval);
         }

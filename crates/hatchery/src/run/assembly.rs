@@ -15,15 +15,16 @@ use rookery_daemon::{Clock, Lease, Supervisor};
 use rookery_fleet::ownership::OtherFront;
 use rookery_fleet::reservations::FrontId;
 use rookery_fleet_vsphere::readiness::TimeOuts;
-use rookery_fleet_vsphere::{Site, Vcenter};
-use rookery_vim_client::Inventory;
+use rookery_fleet_vsphere::{Login, Sharing, Site, Vcenter};
+use rookery_vim::Limits;
+use rookery_vim_client::{Deadlines, Inventory, Options};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::election::{Lost, Won};
 use super::expiry::Expiries;
 use super::heartbeat::{self, Beats};
-use super::{Running, StartError, cdn, site_names};
+use super::{Parts, Running, StartError, cdn, sign_up, site_names};
 use crate::act::{ActionContext, Halt};
 use crate::intake::feed::{Feeds, Wakes};
 use crate::machine::{Hands, Journal, Observer};
@@ -32,7 +33,7 @@ use crate::reconcile::{Reconciler, Reserving, State};
 use crate::settings::Settings;
 use crate::surface::holds::Book;
 use crate::surface::metrics::Metrics;
-use crate::surface::report::{Beside, Board, Host, Report};
+use crate::surface::report::{Beside, Host, Published, Report};
 
 /// How many news may wait for the reconciler; then whoever has some waits, too.
 const INBOX: usize = 4096;
@@ -61,33 +62,61 @@ pub(super) struct Assembly {
 }
 
 impl Assembly {
+    /// Logs in to vCenter, in a session of its own: a hatchery is elected by it. CDS hears nothing yet.
+    pub(super) async fn connect(parts: Parts, user_agent: String, lease: &Lease) -> Result<Self, StartError> {
+        let Parts { settings, vcenters, beside, vcenter: dial, cds, clock, mut random, .. } = parts;
+        let Parts { hostname, version, folder, .. } = parts;
+        let key = HatcheryKey::from_pem(&settings.identity.private_key)?;
+        let seed = StdRng::seed_from_u64(random.random());
+        let cds = sign_up(&settings, cds, &key, &clock, &version, lease, seed)?;
+        let login = Login {
+            options: Options {
+                endpoint: settings.vcenter.endpoint.clone(),
+                user: settings.vcenter.user.clone(),
+                password: settings.vcenter.password.clone(),
+                user_agent,
+                deadlines: Deadlines::default(),
+                limits: Limits::default(),
+                calls_per_second: None,
+                lease: lease.clone(),
+                random: StdRng::seed_from_u64(random.random()),
+            },
+            dial,
+            trust: settings.vcenter.trust.clone(),
+            sharing: Sharing::Own,
+            ceilings: settings.vcenter.ceilings,
+        };
+        let vcenter = vcenters.connect(login).await.map_err(StartError::VCenter)?;
+        let (book, expiries) = (Book::new(folder.as_deref(), &settings.identity.name), Expiries::default());
+        Ok(Self { settings, cds, vcenter, beside, key, clock, random, hostname, version, book, expiries })
+    }
+
     pub(super) async fn assemble(
         mut self,
         leading: Leading,
-        probes: &Probes<Board>,
+        probes: &Probes<Published>,
         supervisor: &Supervisor,
     ) -> Result<Running, StartError> {
         let stop = supervisor.token();
-        let settings = &self.settings;
         let cdn = tokio::select! {
             biased;
             () = stop.cancelled() => return Err(StartError::Stopped),
-            cdn = cdn(&self.cds, settings) => cdn,
+            cdn = cdn(&self.cds, &self.settings) => cdn,
         };
-        let Together { reconciler, board, ahead } = self.put_together(cdn.as_ref(), supervisor).await?;
+        let Together { reconciler, published, ahead } = self.put_together(cdn.as_ref(), supervisor).await?;
         let (context, routines, wakes) =
             (reconciler.context.clone(), reconciler.routines.clone(), reconciler.wakes.clone());
-        let (news, shown) = (context.reconciler.clone(), board.report.clone());
+        let (news, shown) = (context.reconciler.clone(), published.report.clone());
         let halt = context.halt.clone();
         supervisor.spawn_essential("keeper", reconciler.run());
         let settings = &self.settings;
         Feeds { context, report: shown, wakes: wakes.clone(), routines, ahead }.start(settings, supervisor);
         let Leading { won, lease, over, lost } = leading;
-        board.metrics.election(won == Won::Elected);
-        probes.started(board.clone());
-        heartbeat::start(&self.cds, &board, settings.api.max_heartbeat_failures, &over, supervisor);
+        published.metrics.election(won == Won::Elected);
+        probes.started(published.clone());
+        heartbeat::start(&self.cds, &published, settings.api.max_heartbeat_failures, &over, supervisor);
         Ok(Running {
-            board,
+            published,
             over,
             lost,
             lease,
@@ -155,7 +184,7 @@ impl Assembly {
             version: self.version.clone(),
             started: self.clock.now(),
         };
-        let board = Board {
+        let published = Published {
             host,
             report: shown,
             routines: routines.clone(),
@@ -182,7 +211,7 @@ impl Assembly {
             tasks,
             book: self.book.clone(),
         };
-        Ok(Together { reconciler, board, ahead })
+        Ok(Together { reconciler, published, ahead })
     }
 
     fn beside(&self, inventory: &Inventory, supervisor: &Supervisor) -> Beside {
@@ -200,6 +229,6 @@ impl Assembly {
 /// What a hatchery is before it works.
 pub(super) struct Together {
     pub(super) reconciler: Reconciler,
-    pub(super) board: Board,
+    pub(super) published: Published,
     pub(super) ahead: watch::Sender<SignedDuration>,
 }

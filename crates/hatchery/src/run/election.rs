@@ -44,7 +44,6 @@ pub enum LeadershipLost {
         leader.address.as_deref().unwrap_or("an unknown address")
     )]
     Follows { leader: Box<Candidate> },
-    /// vCenter's sessions could not be listed.
     #[error(
         "vCenter's sessions could not be listed for {} s, so another hatchery of this name may lead",
         since.as_secs()
@@ -135,11 +134,7 @@ impl Election {
                     warn!(error = %chain(&error), "vCenter's sessions cannot be listed; trying again");
                 }
             }
-            tokio::select! {
-                biased;
-                () = stop.cancelled() => return Err(StartError::Stopped),
-                () = sleep(LOOK) => {}
-            }
+            stop.run_until_cancelled(sleep(LOOK)).await.ok_or(StartError::Stopped)?;
         }
     }
 

@@ -15,11 +15,8 @@ pub type Expiries = expiry::Expiries<Subject>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
-    /// The certificate that vCenter shows.
     VCenterCertificate,
-    /// The token for V1 jobs.
     V1Token,
-    /// The token for V2 jobs.
     V2Token,
 }
 

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use crate::intake::queue::Protocol;
-use crate::surface::report::Board;
+use crate::surface::report::Published;
 
 /// How often.
 const BEAT: Duration = Duration::from_secs(30);
@@ -28,7 +28,6 @@ impl Beats {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(protocol, taken);
     }
 
-    /// By protocol.
     pub fn all(&self) -> BTreeMap<Protocol, bool> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -39,106 +38,111 @@ impl Beats {
 /// heartbeat of V2 is an alarm in the status, until CDS takes it again.
 pub fn start(
     cds: &Cds,
-    board: &Board,
+    published: &Published,
     most_failures: u32,
     over: &CancellationToken,
     supervisor: &Supervisor,
 ) {
+    let heart = |protocol, routine, ends| {
+        published.beats.set(protocol, false);
+        let (published, over, stop) = (published.clone(), over.clone(), supervisor.token());
+        Heart { published, protocol, routine, most_failures, ends, over, stop }
+    };
     if let Some(v1) = cds.v1().cloned() {
-        board.beats.set(Protocol::V1, false);
-        let (board, over, stop) = (board.clone(), over.clone(), supervisor.token());
-        supervisor.spawn("heartbeat", async move {
-            let _running = board.routines.running("heartbeat");
-            let beat = async |status: MonitoringStatus| v1.heartbeat(&status).await;
-            if beats(&board, Protocol::V1, most_failures, &stop, beat).await.is_err() {
-                over.cancel();
-            }
-        });
+        let heart = heart(Protocol::V1, "heartbeat", true);
+        supervisor.spawn(
+            "heartbeat",
+            heart.run(move |status| {
+                let v1 = v1.clone();
+                async move { v1.heartbeat(&status).await }
+            }),
+        );
     }
     if let Some(v2) = cds.v2().cloned() {
-        let alone = cds.v1().is_none();
-        board.beats.set(Protocol::V2, false);
-        let (board, over, stop) = (board.clone(), over.clone(), supervisor.token());
-        supervisor.spawn("V2 heartbeat", async move {
-            let beat = async |status: MonitoringStatus| v2.heartbeat(&status).await;
-            loop {
-                let running = board.routines.running("V2heartbeat");
-                let Err(Dead) = beats(&board, Protocol::V2, most_failures, &stop, &beat).await else {
-                    return;
-                };
-                if alone {
-                    over.cancel();
-                    return;
-                }
-                drop(running);
-                revival(&board, &stop, &beat).await;
-            }
-        });
+        let heart = heart(Protocol::V2, "V2heartbeat", cds.v1().is_none());
+        supervisor.spawn(
+            "V2 heartbeat",
+            heart.run(move |status| {
+                let v2 = v2.clone();
+                async move { v2.heartbeat(&status).await }
+            }),
+        );
     }
+}
+
+/// The heartbeat of one protocol.
+struct Heart {
+    published: Published,
+    protocol: Protocol,
+    /// What the status calls it.
+    routine: &'static str,
+    most_failures: u32,
+    /// Whether the hatchery ends with it.
+    ends: bool,
+    over: CancellationToken,
+    stop: CancellationToken,
 }
 
 /// CDS does not want to hear us any more.
 struct Dead;
 
-/// Tries until CDS wants to hear us again: it may be back, or new settings have brought another token.
-async fn revival<F: Future<Output = Result<(), CdsError>>>(
-    board: &Board,
-    stop: &CancellationToken,
-    beat: impl Fn(MonitoringStatus) -> F,
-) {
-    loop {
-        tokio::select! {
-            biased;
-            () = stop.cancelled() => return,
-            () = sleep(BEAT) => {}
-        }
-        let taken = tokio::select! {
-            biased;
-            () = stop.cancelled() => return,
-            taken = beat(board.status()) => taken.is_ok(),
-        };
-        board.beat(Protocol::V2, taken);
-        if taken {
-            info!("CDS takes the heartbeat for V2 jobs again");
-            return;
+impl Heart {
+    async fn run<F: Future<Output = Result<(), CdsError>>>(self, beat: impl Fn(MonitoringStatus) -> F) {
+        loop {
+            let running = self.published.routines.running(self.routine);
+            let Err(Dead) = self.beats(&beat).await else { return };
+            if self.ends {
+                return self.over.cancel();
+            }
+            drop(running);
+            self.revival(&beat).await;
         }
     }
-}
 
-async fn beats<F: Future<Output = Result<(), CdsError>>>(
-    board: &Board,
-    protocol: Protocol,
-    most_failures: u32,
-    stop: &CancellationToken,
-    beat: impl Fn(MonitoringStatus) -> F,
-) -> Result<(), Dead> {
-    let mut failures = 0;
-    loop {
-        let beaten = tokio::select! {
-            biased;
-            () = stop.cancelled() => return Ok(()),
-            beaten = beat(board.status()) => beaten,
-        };
-        board.beat(protocol, beaten.is_ok());
-        match beaten {
-            Ok(()) => failures = 0,
-            Err(refused) if refused.is_forbidden() => {
-                error!(?protocol, error = %chain(&refused), "CDS forbids the heartbeat");
-                return Err(Dead);
-            }
-            Err(failed) => {
-                failures += 1;
-                warn!(?protocol, failures, error = %chain(&failed), "heartbeat failed");
-                if failures > most_failures {
-                    error!(?protocol, failures, "CDS did not take a heartbeat for too long");
-                    return Err(Dead);
-                }
+    /// Tries until CDS wants to hear us again: it may be back, or new settings have brought another token.
+    async fn revival<F: Future<Output = Result<(), CdsError>>>(&self, beat: impl Fn(MonitoringStatus) -> F) {
+        loop {
+            self.stop.run_until_cancelled(sleep(BEAT)).await;
+            let taken = tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return,
+                taken = beat(self.published.status()) => taken.is_ok(),
+            };
+            self.published.beat(self.protocol, taken);
+            if taken {
+                return info!("CDS takes the heartbeat for V2 jobs again");
             }
         }
-        tokio::select! {
-            biased;
-            () = stop.cancelled() => return Ok(()),
-            () = sleep(BEAT) => {}
+    }
+
+    async fn beats<F: Future<Output = Result<(), CdsError>>>(
+        &self,
+        beat: impl Fn(MonitoringStatus) -> F,
+    ) -> Result<(), Dead> {
+        let (protocol, mut failures) = (self.protocol, 0);
+        loop {
+            let beaten = tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return Ok(()),
+                beaten = beat(self.published.status()) => beaten,
+            };
+            self.published.beat(protocol, beaten.is_ok());
+            match beaten {
+                Ok(()) => failures = 0,
+                Err(refused) if refused.is_forbidden() => {
+                    error!(?protocol, error = %chain(&refused), "CDS forbids the heartbeat");
+                    return Err(Dead);
+                }
+                Err(failed) => {
+                    failures += 1;
+                    warn!(?protocol, failures, error = %chain(&failed), "heartbeat failed");
+                    if failures > self.most_failures {
+                        error!(?protocol, failures, "CDS did not take a heartbeat for too long");
+                        return Err(Dead);
+                    }
+                }
+            }
+            self.stop.run_until_cancelled(sleep(BEAT)).await;
         }
     }
 }

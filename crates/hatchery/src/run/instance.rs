@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rookery_daemon::lock::{self, LockError, Policy};
+use rookery_daemon::lock::{Lock, LockError, Policy};
 use rookery_fleet_vsphere::{Candidate, SessionsError as ListError};
 use tokio_util::sync::CancellationToken;
 
@@ -29,20 +29,13 @@ pub enum InstanceError {
     Lock(#[from] LockError),
 }
 
-/// Held while a hatchery of that name runs on this machine.
-#[derive(Debug)]
-pub struct Lock {
-    _held: lock::Lock,
-}
-
-impl Lock {
-    /// Takes the lock of a name in a folder; waits for it when standing by.
-    pub async fn take(
-        folder: &Path,
-        name: &str,
-        policy: Policy,
-        stop: &CancellationToken,
-    ) -> Result<Self, InstanceError> {
-        Ok(Self { _held: lock::Lock::take(folder, &process(name), policy, stop).await? })
-    }
+/// Takes the lock of a name in a folder, to be held while a hatchery of that name runs on this machine; waits for it when
+/// standing by.
+pub async fn lock(
+    folder: &Path,
+    name: &str,
+    policy: Policy,
+    stop: &CancellationToken,
+) -> Result<Lock, InstanceError> {
+    Ok(Lock::take(folder, &process(name), policy, stop).await?)
 }

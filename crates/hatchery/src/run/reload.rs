@@ -34,7 +34,7 @@ impl Running {
         if !self.sign_in_v2(old, &acting).await {
             acting.api.token_v2.clone_from(&old.api.token_v2);
         }
-        expiry::set_tokens(&self.board.beside.expiries, &acting);
+        expiry::set_tokens(&self.published.beside.expiries, &acting);
         self.reconciler.send(Message::Settings(Arc::new(acting.clone()))).await.ok();
         acting
     }

@@ -35,7 +35,7 @@ impl Running {
         let has_landed =
             |report: &Arc<Report>| report.draining && !report.running.iter().any(UnderWay::is_start);
         let landed = || {
-            let mut report = self.board.report.clone();
+            let mut report = self.published.report.clone();
             async move { report.wait_for(has_landed).await.is_ok() }
         };
         let give_up = || {

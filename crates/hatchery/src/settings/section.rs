@@ -24,7 +24,6 @@ pub(super) struct Notes<'a> {
     pub(super) problems: Problems,
     pub(super) warnings: Vec<Warning>,
     pub(super) unknown: Vec<Unknown>,
-    /// Whether the text itself holds a secret.
     pub(super) holds_secrets: bool,
     read_secret: ReadSecret<'a>,
 }
@@ -200,13 +199,10 @@ impl<'n, 'a> Section<'n, 'a> {
         match self.integer(name) {
             None | Some(0) => Switch::Unset(default),
             Some(-1) => Switch::Off,
-            Some(number) => {
-                let Ok(number) = u32::try_from(number) else {
+            Some(given) => {
+                let Ok(number) = u32::try_from(given) else {
                     let most = u32::MAX;
-                    self.problem(
-                        name,
-                        format!("{number} is neither -1, which means off, nor at most {most}"),
-                    );
+                    self.problem(name, format!("{given} is neither -1, which means off, nor at most {most}"));
                     return Switch::Unset(default);
                 };
                 Switch::At(number)
@@ -218,12 +214,8 @@ impl<'n, 'a> Section<'n, 'a> {
     pub(super) fn texts(&mut self, name: &str) -> Vec<String> {
         let Some(value) = self.take(name) else { return vec![] };
         if let Some(text) = value.as_str() {
-            return text
-                .split(',')
-                .map(str::trim)
-                .filter(|text| !text.is_empty())
-                .map(str::to_owned)
-                .collect();
+            let texts = text.split(',').map(str::trim).filter(|text| !text.is_empty());
+            return texts.map(str::to_owned).collect();
         }
         let Some(items) = value.as_array() else {
             return self.unfit(name, "a list of quoted texts", &value).unwrap_or_default();
@@ -273,7 +265,6 @@ impl<'n, 'a> Section<'n, 'a> {
         Section { at, row, table, asked: vec![], notes: self.notes }
     }
 
-    /// Reads each table of a list.
     pub(super) fn entries<T>(
         &mut self,
         name: &str,

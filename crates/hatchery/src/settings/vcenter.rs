@@ -52,29 +52,22 @@ pub(super) fn vcenter(section: &mut Section<'_, '_>) -> Option<VCenter> {
     let password = password(section);
     let trust = trust(section);
     let datacenter = section.required("datacenterString");
-    let disk_move = disk_move(section);
-    let card_class = card_class(section);
-    let datastore = section.text("datastoreString");
-    let network = section.text("networkString");
-    let resource_pool = section.text("resourcePool");
-    let folder = section.text("folder");
-    let ceilings = ceilings(section);
-    let card_name = section.text_or_default("cardName");
+    // All keys are read before a missing one ends it.
     Some(VCenter {
+        disk_move: disk_move(section),
+        card_class: card_class(section),
+        datastore: section.text("datastoreString"),
+        network: section.text("networkString"),
+        resource_pool: section.text("resourcePool"),
+        folder: section.text("folder"),
+        ceilings: ceilings(section),
+        card_name: section.text_or_default("cardName"),
         endpoint: endpoint?,
         address: address?,
         user: user?,
         password: password?,
         trust: trust?,
         datacenter: datacenter?,
-        datastore,
-        network,
-        resource_pool,
-        folder,
-        card_name,
-        card_class,
-        disk_move,
-        ceilings,
     })
 }
 

@@ -19,9 +19,9 @@ mod answer;
 use crate::plan::braked::Subject;
 use crate::surface::holds::{Order, Target};
 use crate::surface::report::Status;
-pub use answer::{Desk, Explained};
-use rookery_daemon::control::AskError;
-use rookery_daemon::{ProcessName, Supervisor, control};
+pub use answer::{ControlState, Explained};
+use rookery_daemon::ProcessName;
+use rookery_daemon::control::{self, AskError, Socket};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
@@ -36,7 +36,6 @@ pub enum Request {
     },
     Drain,
     Resume,
-    /// Look at the queues now.
     Look,
     /// Let through what the brake holds back, as far as it is in this list.
     Confirm {
@@ -60,7 +59,6 @@ pub enum Request {
     },
     /// Make a copy of a machine of ours nobody's.
     Unmark {
-        /// Its reference or its name.
         vm: String,
     },
 }
@@ -69,7 +67,6 @@ pub enum Request {
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     Status(Box<Status>),
-    /// What becomes of the job.
     Explained(Explained),
     /// It is done; the text says what.
     Done(String),
@@ -87,33 +84,9 @@ pub async fn ask(folder: &Path, name: &str, request: &Request) -> Result<Answer,
     control::ask(folder, &process(name), request).await
 }
 
-/// The control socket of a hatchery; it goes with this value.
-#[derive(Debug)]
-pub struct Socket(control::Socket);
-
-impl Socket {
-    /// Opens the socket of a name. Whoever does holds the lock of that name.
-    pub fn open(folder: &Path, name: &str) -> io::Result<Self> {
-        control::Socket::open(folder, &process(name)).map(Self)
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    /// Tells everybody why there is no answer yet, until it is dropped.
-    pub async fn turn_away(&self, why: &str) {
-        self.0.turn_away(why).await;
-    }
-
-    pub(crate) async fn serve(self, desk: Desk, supervisor: Supervisor) {
-        let answer = move |request: Request| {
-            let desk = desk.clone();
-            async move { desk.answer(request).await }
-        };
-        self.0.serve(supervisor, answer).await;
-    }
+/// Opens the control socket of a name; it goes with this value. Whoever opens it holds the lock of that name.
+pub fn open(folder: &Path, name: &str) -> io::Result<Socket> {
+    Socket::open(folder, &process(name))
 }
 
 #[cfg(test)]
@@ -167,8 +140,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let ask = async || ask(folder.path(), "h/1", &Request::Status).await;
         assert!(matches!(ask().await, Err(AskError::Nobody { .. })));
-        let first = Socket::open(folder.path(), "h/1").unwrap();
-        let second = Socket::open(folder.path(), "h/1").unwrap();
+        let first = open(folder.path(), "h/1").unwrap();
+        let second = open(folder.path(), "h/1").unwrap();
         assert_eq!(first.path(), folder.path().join("rookery-hatchery-h_1.sock"));
         drop(second);
         assert!(matches!(ask().await, Err(AskError::Nobody { .. })));

@@ -50,7 +50,6 @@ pub struct Order {
     pub reason: String,
 }
 
-/// Why something cannot be kept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidOrder {
     #[error("between 1 and {MOST} machines can be kept, not {0}")]

@@ -96,7 +96,6 @@ pub enum Way {
 }
 
 impl Way {
-    /// The way of a path.
     pub fn of(path: &WorkerPlacement) -> Self {
         match path {
             WorkerPlacement::Claim { resize: None, .. } => Self::Warm,
@@ -172,7 +171,6 @@ impl Metrics {
         self.0.found.count(words::protocol(protocol));
     }
 
-    /// A job was pushed.
     pub fn job_pushed(&self, protocol: Protocol) {
         self.0.pushed.count(words::protocol(protocol));
     }
@@ -201,12 +199,10 @@ impl Metrics {
         self.0.spawning.count();
     }
 
-    /// A part of a start was done.
     pub fn stage_done(&self, stage: Stage, took: Duration) {
         self.0.stages.time(stage.as_str(), took);
     }
 
-    /// A part of a start failed.
     pub fn stage_failed(&self, stage: Stage) {
         self.0.stage_failures.count(stage.as_str());
     }
@@ -225,7 +221,6 @@ impl Metrics {
         }
     }
 
-    /// A worker could not be started.
     pub fn start_failed(&self) {
         self.0.spawn_errors.count();
     }
@@ -238,7 +233,6 @@ impl Metrics {
         }
     }
 
-    /// A machine could not be deleted.
     pub fn not_deleted(&self, reason: &'static str) {
         self.0.failed_deletions.count(reason);
     }
@@ -248,12 +242,10 @@ impl Metrics {
         self.0.leaks.count(leak.as_str());
     }
 
-    /// A pass was made.
     pub fn pass_made(&self, took: Duration) {
         self.0.passes.time(took);
     }
 
-    /// A heartbeat was taken, or not.
     pub fn heartbeat(&self, protocol: Protocol, taken: bool) {
         let beats = match protocol {
             Protocol::V1 => &self.0.v1_beats,
@@ -267,7 +259,6 @@ impl Metrics {
         self.0.elected.store(elected, Ordering::Relaxed);
     }
 
-    /// A page was served.
     pub fn page_served(&self, served: &Served<'_>) {
         self.0.pages.count(served);
     }

@@ -32,14 +32,14 @@ use rookery_fleet::disks::Disks;
 use rookery_vim_client::PoolCapacity;
 
 use crate::plan::running::RunningAction;
-use crate::plan::{Action, Apart, NotMade, Plan, Why, apart};
+use crate::plan::{Action, Apart, NotMade, Plan, WaitReason, apart};
 use crate::reconcile::State;
 use crate::settings::Settings;
 
 pub use counts::Counts;
-pub use held::{Held, Wished};
+pub use held::{Held, HoldRequestStatus};
 pub(crate) use pages::error_page;
-pub use pages::{Beside, Board};
+pub use pages::{Beside, Published};
 pub use planned::{Act, Planned};
 pub use shown::{Status, Usage, Waiting, WarmWaiting};
 pub use status::{Host, monitoring, of_limit};
@@ -63,21 +63,18 @@ pub struct Report {
     pub limits: Limits,
     /// The workers that CDS knows, by name.
     pub workers: Vec<WorkerLine>,
-    /// How many machines are what.
     pub counts: Counts,
     /// How the configured addresses are used. Those that only rest, since nobody knows whether they are free, count as
     /// free.
     pub addresses: address::AddressUsage,
-    pub waiting: BTreeMap<JobId, Why>,
+    pub waiting: BTreeMap<JobId, WaitReason>,
     /// Why warm machines are not made, or models not registered, by model.
     pub not_made: Vec<(String, NotMade)>,
     pub running: Vec<UnderWay>,
     /// The machines that are there for jobs, by the job as their marks have it.
     pub jobs_served: BTreeMap<String, String>,
     pub held: Vec<Held>,
-    /// Whose machines are to be kept when they fail.
-    pub wishes: Vec<Wished>,
-    /// What waits for a person, since it is unusually much.
+    pub wishes: Vec<HoldRequestStatus>,
     pub braked: Vec<braked::Waiting>,
     /// Machines with our mark that are left alone until somebody has looked at them.
     pub apart: Vec<Apart>,
@@ -85,7 +82,6 @@ pub struct Report {
     pub out_of_reach: Vec<String>,
     /// Why nothing may be deleted.
     pub stopped: Option<Stop>,
-    /// Whether new jobs are taken.
     pub draining: bool,
     /// Flavors that were asked for where none are configured, by model.
     pub ignored_flavors: BTreeMap<String, String>,
@@ -102,7 +98,6 @@ pub struct Report {
     pub disks: Arc<Disks>,
     /// Own machines that have to go.
     pub dying: BTreeSet<MachineId>,
-    /// Where addresses come from; none: from DHCP.
     pub networks: Vec<Network>,
     /// Addresses that were given away and that no machine may show yet.
     pub promised: Vec<Ipv4Addr>,
@@ -133,10 +128,9 @@ pub struct UnderWay {
     pub action: &'static str,
     /// The machine that it is about, by name; empty: none.
     pub name: String,
-    /// The job that it is for.
     pub job: Option<JobId>,
     /// Why its worker is not launched although its machine is ready.
-    pub held_back: Option<Why>,
+    pub held_back: Option<WaitReason>,
 }
 
 impl UnderWay {
@@ -154,7 +148,6 @@ impl fmt::Display for UnderWay {
 }
 
 impl Report {
-    /// What a pass saw and planned.
     pub fn new(state: &State, settings: &Settings, plan: &Plan) -> Self {
         let held = held::held(
             &state.vsphere.view,
@@ -204,7 +197,7 @@ impl Report {
             running: state.running.iter().map(|running| under_way(state, running)).collect(),
             jobs_served,
             held,
-            wishes: state.requests.wishes.iter().map(Wished::from).collect(),
+            wishes: state.requests.wishes.iter().map(HoldRequestStatus::from).collect(),
             braked: plan.braked.clone(),
             apart: apart(&state.vsphere.view, &settings.identity.owner),
             out_of_reach: state.out_of_reach(),

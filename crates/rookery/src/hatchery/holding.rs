@@ -7,7 +7,7 @@ use clap::builder::NonEmptyStringValueParser;
 use rookery_daemon::settings::duration;
 use rookery_hatchery::surface::control::Request;
 use rookery_hatchery::surface::holds::{self, Order};
-use rookery_hatchery::surface::report::{Held, Status, Wished};
+use rookery_hatchery::surface::report::{Held, HoldRequestStatus, Status};
 use serde::Serialize;
 
 use super::ask::{self, Query, Target, section};
@@ -111,18 +111,22 @@ pub(crate) async fn holding(command: &Holding, out: &mut Out) -> anyhow::Result<
 #[serde(rename_all = "camelCase")]
 struct Holds {
     held: Vec<Held>,
-    wishes: Vec<Wished>,
+    wishes: Vec<HoldRequestStatus>,
 }
 
 impl Holds {
     fn lines(&self) -> String {
         let parts = tables(&self.held, &self.wishes);
-        if parts.is_empty() { "nothing is kept, nor wished for".to_owned() } else { parts.join("\n\n") }
+        if parts.is_empty() {
+            "nothing is kept, and no request to keep anything is open".to_owned()
+        } else {
+            parts.join("\n\n")
+        }
     }
 }
 
 /// What is kept and what is wished for, as far as there is any.
-pub(super) fn tables(held: &[Held], wishes: &[Wished]) -> Vec<String> {
+pub(super) fn tables(held: &[Held], wishes: &[HoldRequestStatus]) -> Vec<String> {
     let held = held.iter().map(|one| {
         let until = format!("{:.0}", one.until);
         [&one.machine, &one.power, &one.model, &one.job, &until, &one.reason].map(String::clone)
@@ -157,7 +161,7 @@ mod tests {
             wish: text("7f"),
         };
         let of = Subject::Model(text("debian12"));
-        let wish = Wished { id: text("7f"), of, count: 3, taken: 1, keep: 14_400, until, reason };
+        let wish = HoldRequestStatus { id: text("7f"), of, count: 3, taken: 1, keep: 14_400, until, reason };
         let holds = Holds { held: vec![held], wishes: vec![wish] };
         insta::assert_snapshot!(holds.lines(), @r"
         KEPT VM      POWER  MODEL     JOB   UNTIL                 WHY
@@ -167,6 +171,6 @@ mod tests {
         model debian12           1 of 3  4h   2026-11-15T16:00:00Z  fails at \u{1b} night
         ");
         let none = Holds { held: vec![], wishes: vec![] };
-        assert_eq!(none.lines(), "nothing is kept, nor wished for");
+        assert_eq!(none.lines(), "nothing is kept, and no request to keep anything is open");
     }
 }

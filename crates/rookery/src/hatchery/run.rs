@@ -16,9 +16,9 @@ use rookery_daemon::Supervisor;
 use rookery_daemon::lock::LockError;
 use rookery_daemon::telemetry::{Filter, chain};
 use rookery_fleet_vsphere::Vcenters;
-use rookery_hatchery::run::{InstanceError, Lock, Parts, Policy, Running, StartError, start};
+use rookery_hatchery::run::{InstanceError, Parts, Policy, Running, StartError, lock, start};
 use rookery_hatchery::settings::{self, Listen, Loaded, Settings};
-use rookery_hatchery::surface::control::Socket;
+use rookery_hatchery::surface::control;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::timeout;
@@ -101,7 +101,7 @@ async fn serve(
     let name = settings.identity.name.clone();
     let folder = folder::runtime()?;
     let policy = if args.standby { Policy::Standby } else { Policy::Refuse };
-    let _lock = match Lock::take(&folder, &name, policy, stop).await {
+    let _lock = match lock(&folder, &name, policy, stop).await {
         Err(_) if stop.is_cancelled() => return Ok(Ending::Done),
         taken => taken?,
     };
@@ -112,9 +112,9 @@ async fn serve(
     let supervisor = Supervisor::new();
     let mut parts = parts(settings.clone(), &Vcenters::new(&supervisor), instance, hostname, policy)?;
     parts.listener = Some(listener);
-    let socket = Socket::open(&folder, &name)
+    let socket = control::open(&folder, &name)
         .with_context(|| format!("the control socket cannot be made in {}", folder.display()))?;
-    let control = socket.path().display().to_string();
+    let place = socket.path().display().to_string();
     let begun = tokio::select! {
         biased;
         begun = begin(parts, &supervisor, stop) => begun?,
@@ -126,7 +126,7 @@ async fn serve(
     let told = [
         format!("hatchery {name:?} serves {cds} with VMs of {vcenter}"),
         format!("pages    http://{pages}/mon/status"),
-        format!("control  {control}"),
+        format!("control  {place}"),
     ];
     // Nobody may be there to read it: a daemon goes on all the same.
     timeout(TELLING, out.line(&printable_lines(&told.join("\n")))).await.ok();

@@ -31,7 +31,7 @@ use anyhow::Context as _;
 use futures_util::future::LocalBoxFuture;
 #[cfg(feature = "sim")]
 use rookery_fleet_vsphere::Vcenters;
-use rookery_hatchery::run::{self, Lock, Policy, Running};
+use rookery_hatchery::run::{self, Policy, Running};
 #[cfg(feature = "sim")]
 use rookery_hatchery::settings::Settings;
 use rookery_hatchery::surface::report::Report;
@@ -66,7 +66,7 @@ pub(super) struct Hatchery {
 /// recognised as the same instance.
 pub(super) struct Identity {
     instance: String,
-    lock: Option<Lock>,
+    lock: Option<rookery_daemon::lock::Lock>,
 }
 
 impl Identity {
@@ -75,7 +75,7 @@ impl Identity {
             return Ok(Self { instance: format!("up-{}", std::process::id()), lock: None });
         };
         let folder = runtime()?;
-        let lock = Lock::take(&folder, &name, Policy::Refuse, stop).await?;
+        let lock = run::lock(&folder, &name, Policy::Refuse, stop).await?;
         Ok(Self { instance: format!("{}:{}", hostname(), folder.display()), lock: Some(lock) })
     }
 }
@@ -132,7 +132,7 @@ impl Hatchery {
     }
 
     pub(super) fn report(&self) -> Receiver<Arc<Report>> {
-        self.running.board.report.clone()
+        self.running.published.report.clone()
     }
 
     fn kinds(&self) -> (EndpointKind, EndpointKind) {
@@ -154,7 +154,7 @@ impl Hatchery {
                 .iter()
                 .map(|one| one.subject.clone())
                 .collect();
-            self.running.desk().answer(Request::Confirm { list }).await;
+            self.running.control_state().answer(Request::Confirm { list }).await;
             tokio::time::sleep(std::time::Duration::from_secs(1)).await;
         }
     }
@@ -169,7 +169,7 @@ impl Part for Hatchery {
     }
 
     fn shown(&self) -> Shown {
-        page::shown(&self.setting, &self.running.board.report.borrow())
+        page::shown(&self.setting, &self.running.published.report.borrow())
     }
 
     fn run<'a>(&'a self, news: &'a News) -> LocalBoxFuture<'a, anyhow::Error> {

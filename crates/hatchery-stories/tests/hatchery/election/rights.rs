@@ -112,7 +112,7 @@ async fn a_list_that_is_refused_once_is_asked_for_again() {
     let once = Rule { count: Some(1), ..refusing("RetrievePropertiesEx", "SessionManager") };
     rule(&stage.lab, once).await;
     let first = Hatchery::start(&stage, 1, Policy::Standby).leads().await;
-    let metrics = first.scene.hatchery.board.metrics_text();
+    let metrics = first.scene.hatchery.published.metrics_text();
     assert!(metrics.lines().any(|line| line == "rookery_hatchery_elected 1"), "{metrics}");
     runs_a_job(&stage).await;
     first.scene.stop().await;

@@ -51,9 +51,6 @@ pub enum Refusal {
     Binary { model: String, binary: String },
     #[error("worker model {model} has no command")]
     NoCommand { model: String },
-    /// A model whose template is not there.
-    #[error("worker model {model} is made from template {template}, which is not in vSphere")]
-    TemplateMissing { model: String, template: String },
     #[error("this hatchery has no flavor {flavor:?}; it has {}", known.join(", "))]
     UnknownFlavor { flavor: String, known: Vec<String> },
 }
@@ -83,7 +80,6 @@ impl Refusal {
             Self::Deprecated { .. } => "deprecated",
             Self::Binary { .. } => "binary",
             Self::NoCommand { .. } => "no_command",
-            Self::TemplateMissing { .. } => "template_missing",
             Self::UnknownFlavor { .. } => "unknown_flavor",
         }
     }
@@ -125,8 +121,7 @@ impl Refusal {
             | Self::Group { .. }
             | Self::Deprecated { .. }
             | Self::Binary { .. }
-            | Self::NoCommand { .. }
-            | Self::TemplateMissing { .. } => false,
+            | Self::NoCommand { .. } => false,
         }
     }
 }

@@ -432,7 +432,6 @@ fn a_refusal_is_permanent_where_only_job_and_settings_count() {
         (Refusal::Booked, false),
         (Refusal::NoModelFits, false),
         (Refusal::NoCommand { model: "a".to_owned() }, false),
-        (Refusal::TemplateMissing { model: "a".to_owned(), template: "b".to_owned() }, false),
     ] {
         assert_eq!(refusal.is_permanent(), permanent, "{refusal}");
     }

@@ -3,6 +3,10 @@ use serde_json::{Value, json};
 
 use super::*;
 
+fn job(id: &str) -> JobId {
+    id.parse().expect("a job")
+}
+
 fn brave_curie() -> WorkerConfig {
     WorkerConfig {
         name: "brave-curie".to_owned(),
@@ -15,7 +19,7 @@ fn brave_curie() -> WorkerConfig {
         },
         token: "eyJhbGciOi".into(),
         model: "debian12".to_owned(),
-        task: Task::V2Job("3f0c2a60-1111-4222-8333-444455556666".to_owned()),
+        job: Some(job("3f0c2a60-1111-4222-8333-444455556666")),
         region: "rbx".to_owned(),
         injected: BTreeMap::new(),
     }
@@ -58,7 +62,7 @@ fn the_document_is_the_go_hatchery_s_byte_for_byte() {
 fn what_the_example_omits_stands_at_its_place() {
     let config = WorkerConfig {
         addresses: Addresses { api: http("https://api", true), ..brave_curie().addresses },
-        task: Task::V1Job(1234),
+        job: Some(job("1234")),
         injected: [("B".to_owned(), "2".into()), ("A".to_owned(), "x=y".into())].into(),
         ..brave_curie()
     };
@@ -77,12 +81,13 @@ fn what_the_example_omits_stands_at_its_place() {
 
 #[test]
 fn a_worker_knows_its_job_by_the_key_of_its_kind() {
-    for (task, booked, run) in [
-        (Task::V1Job(1234), json!(1234), Value::Null),
-        (Task::V2Job("uuid".to_owned()), Value::Null, json!("uuid")),
-        (Task::Registration, Value::Null, Value::Null),
+    let uuid = "3f0c2a60-1111-4222-8333-444455556666";
+    for (job, booked, run) in [
+        (Some(job("1234")), json!(1234), Value::Null),
+        (Some(job(uuid)), Value::Null, json!(uuid)),
+        (None, Value::Null, Value::Null),
     ] {
-        let document = read(&WorkerConfig { task, ..brave_curie() });
+        let document = read(&WorkerConfig { job, ..brave_curie() });
         assert_eq!((&document["booked_job_id"], &document["run_job_id"]), (&booked, &run));
         // Go omits what is empty; `null` would be something else.
         for key in ["booked_job_id", "run_job_id"] {

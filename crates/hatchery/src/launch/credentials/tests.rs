@@ -38,11 +38,11 @@ fn resolve(
 }
 
 fn v2(own: &Credentials) -> Model<'_> {
-    Model::V2 { name: "builder", template: "debian12", own }
+    Model { kind: ModelKind::V2, name: "builder", template: "debian12", own }
 }
 
 fn v1(own: &Credentials) -> Model<'_> {
-    Model::V1 { path: "team/builder", template: "builder", own }
+    Model { kind: ModelKind::V1, name: "team/builder", template: "builder", own }
 }
 
 fn pair(found: &Credentials) -> (&str, &str) {
@@ -103,7 +103,7 @@ fn entries_without_a_name_or_without_credentials_are_passed_over() {
     let models = [entry("debian12", "", "", "")];
     let guests = [entry("", "", "nobody", "pw"), entry("debian12", "", "", "")];
     assert_eq!(resolve(&v2(&own), &models, &guests).unwrap().username, "own");
-    let nameless = Model::V2 { name: "builder", template: "", own: &own };
+    let nameless = Model { kind: ModelKind::V2, name: "builder", template: "", own: &own };
     assert_eq!(resolve(&nameless, &[], &guests).unwrap().username, "own");
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::launch::template::Fault;
 
 mod guest;
 
@@ -125,7 +126,7 @@ fn an_error_names_the_model_the_command_and_the_line_in_it() {
         let error = worker_script("team/builder", Source::V1Model(&commands, Purpose::Job), &values("x"))
             .unwrap_err();
         let ScriptError::Template { model, part: seen, source } = &error else { panic!("{error:?}") };
-        assert_eq!((model.as_str(), *seen, source.line()), ("team/builder", part, line));
+        assert_eq!((model.as_str(), *seen, source.line), ("team/builder", part, line));
         assert_eq!(error.to_string(), format!("the {part} of model team/builder cannot be used"));
     }
 }
@@ -144,10 +145,10 @@ fn a_template_is_made_with_the_last_command_alone() {
     let model = commands("pre", "cmd", "{{if .API}}sudo shutdown -h now{{end}}");
     let script = template_script("builder", &model, "https://api").unwrap();
     assert_eq!(script.expose_secret(), "sudo shutdown -h now");
-    let launch = Launch::plain(script.expose_secret());
+    let launch = plain_program(script.expose_secret());
     assert_eq!((launch.arguments.as_str(), launch.environment.len()), ("-n ;sudo shutdown -h now", 0));
     let error = template_script("builder", &commands("", "", "\n{{.X}}"), "x").unwrap_err();
-    let source = TemplateError::UnknownField { line: 2, field: "X".to_owned() };
+    let source = TemplateError { line: 2, fault: Fault::UnknownField { field: "X".to_owned() } };
     assert_eq!(error, ScriptError::Template { model: "builder".to_owned(), part: "post_cmd", source });
 }
 
@@ -155,7 +156,7 @@ fn a_template_is_made_with_the_last_command_alone() {
 fn a_script_is_handed_over_byte_for_byte_with_its_variables_and_no_others() {
     let text = "#!/bin/sh\n\techo \"$A\" 'b' \\ <x >y & {{ }} é\r\n ;";
     let injected = BTreeMap::from([("HTTP_PROXY".to_owned(), "http://p:3128/?a=b&c".into())]);
-    let program = Launch::worker(&text.into(), CONFIG.into(), &injected).program();
+    let program = worker_program(&text.into(), &CONFIG.into(), &injected);
     assert_eq!(program.path, "/bin/echo");
     assert_eq!(program.arguments, format!("-n ;{text}"));
     let variable = |name: &str, value: &str| (name.to_owned(), value.to_owned());
@@ -169,9 +170,6 @@ fn a_script_is_handed_over_byte_for_byte_with_its_variables_and_no_others() {
 #[test]
 fn a_launch_shows_neither_its_script_nor_its_values() {
     let injected = BTreeMap::from([("A".to_owned(), "hunter2".into())]);
-    let launch = Launch::worker(&"hunter2".into(), "hunter2".into(), &injected);
-    assert_eq!(
-        format!("{launch:?}"),
-        r#"Launch { path: "/bin/echo", environment: ["CDS_CONFIG", "A"], .. }"#
-    );
+    let launch = worker_program(&"hunter2".into(), &"hunter2".into(), &injected);
+    assert_eq!(format!("{launch:?}"), r#"Program { path: "/bin/echo", .. }"#);
 }

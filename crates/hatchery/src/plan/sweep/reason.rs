@@ -14,9 +14,6 @@ pub enum Condemned {
     ProvisionFailed,
     /// The registration of a model in it failed or has ended.
     RegistrationEnded,
-    /// The pool has no use for it.
-    NotWanted,
-    Asked,
 }
 
 impl Condemned {
@@ -26,8 +23,6 @@ impl Condemned {
             Self::SpawnFailed => "spawn_failed",
             Self::ProvisionFailed => "provision_failed",
             Self::RegistrationEnded => "registration_ended",
-            Self::NotWanted => "not_wanted",
-            Self::Asked => "asked",
         }
     }
 }
@@ -38,8 +33,6 @@ impl fmt::Display for Condemned {
             Self::SpawnFailed => "its worker could not be started",
             Self::ProvisionFailed => "it could not be made ready",
             Self::RegistrationEnded => "the registration of its model has ended",
-            Self::NotWanted => "the pool has no use for it",
-            Self::Asked => "somebody asked for its deletion",
         })
     }
 }
@@ -50,7 +43,6 @@ pub enum Reason {
     Doomed(Condemned),
     /// Its worker was taken out of service.
     Disabled,
-    /// It is off: its worker has ended.
     Finished {
         age: SignedDuration,
         /// Whether the server still lists the worker.
@@ -70,7 +62,6 @@ pub enum Reason {
     OrphanedTemplate {
         age: SignedDuration,
     },
-    /// It has run for too long.
     Expired {
         age: SignedDuration,
         limit: SignedDuration,
@@ -157,9 +148,8 @@ impl fmt::Display for Reason {
 
 /// Why a machine is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum KeepReason {
     Template,
-    /// It belongs to the pool.
     Warm,
     Busy,
     /// The inventory does not show yet what we did to it.
@@ -170,7 +160,6 @@ pub enum Why {
     },
     /// How its job has ended is being asked: it may have to be kept.
     EndUnknown,
-    /// What it is is not told yet.
     Unknown,
     /// It is on a host that cannot be reached.
     Unreachable,
@@ -182,15 +171,12 @@ pub enum Why {
     JobRuns,
     /// Unusually many that run would go: a person has to confirm it.
     Braked,
-    /// Whether it runs is not told yet.
     PowerUnknown,
     /// Its start stands in its events alone, and they were not read yet.
     NeedsEvents,
     /// Its start stands in its events alone, and what was read of them does not reach back to it.
     HistoryTooShort,
-    /// Nothing tells how old it is.
     AgeUnknown,
-    /// Its time has not come.
     Young {
         age: SignedDuration,
         limit: SignedDuration,
@@ -201,7 +187,7 @@ pub enum Why {
     Budget,
 }
 
-impl From<Kept> for Why {
+impl From<Kept> for KeepReason {
     fn from(kept: Kept) -> Self {
         match kept {
             Kept::Template => Self::Template,
@@ -218,34 +204,7 @@ impl From<Kept> for Why {
     }
 }
 
-impl Why {
-    /// Its label.
-    pub fn as_str(&self) -> &'static str {
-        match self {
-            Self::Template => "template",
-            Self::Warm => "warm",
-            Self::Busy => "busy",
-            Self::Unconfirmed => "unconfirmed",
-            Self::Held { .. } => "held",
-            Self::EndUnknown => "end_unknown",
-            Self::Unknown => "unknown",
-            Self::Unreachable => "unreachable",
-            Self::Outside => "outside",
-            Self::JobUnread => "job_unread",
-            Self::JobRuns => "job_runs",
-            Self::Braked => "braked",
-            Self::PowerUnknown => "power_unknown",
-            Self::NeedsEvents => "needs_events",
-            Self::HistoryTooShort => "history_too_short",
-            Self::AgeUnknown => "age_unknown",
-            Self::Young { .. } => "young",
-            Self::ChangedSince => "changed_since",
-            Self::Budget => "budget",
-        }
-    }
-}
-
-impl fmt::Display for Why {
+impl fmt::Display for KeepReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Template => f.write_str("it is a template"),

@@ -17,7 +17,7 @@ struct World {
     busy: Vec<MachineId>,
     condemned: Expiring<MachineId, Condemned>,
     changed: BTreeMap<MachineId, Timestamp>,
-    events: BTreeMap<MachineId, Option<EventTimes>>,
+    events: BTreeMap<MachineId, Option<History>>,
     reckoning: Reckoning,
     jobs: BTreeMap<MachineId, JobRead>,
     stubborn: BTreeMap<MachineId, u32>,
@@ -88,7 +88,7 @@ impl World {
     fn verdict(&self, machine: Machine) -> &'static str {
         let sweep = self.sweep(&view([machine]));
         let deleted = sweep.delete.first().map(|(_, reason)| reason.as_str());
-        let kept = sweep.kept.first().map(|(_, why)| why.as_str());
+        let kept = sweep.kept.first().map(|(_, why)| label(why));
         deleted.or(kept).unwrap_or("not ours")
     }
 }
@@ -133,7 +133,7 @@ fn a_machine_that_the_inventory_has_not_confirmed_is_kept_whatever_the_reason() 
     let changed = unsettled(&machines, &["a", "b", "c"]);
     let sweep = world.sweep(&changed);
     assert_eq!(sweep.delete, []);
-    assert!(sweep.kept.iter().all(|(_, why)| *why == Why::Unconfirmed), "{sweep:?}");
+    assert!(sweep.kept.iter().all(|(_, why)| *why == KeepReason::Unconfirmed), "{sweep:?}");
     let mut read = changed.clone();
     read.overlaid.values_mut().for_each(|overlaid| overlaid.is_settled = true);
     assert_eq!(world.sweep(&read).delete.len(), 3, "a read is as good as a row");
@@ -152,7 +152,7 @@ fn the_grace_period_begins_when_the_machine_goes_off_and_not_when_it_started() {
     seen.changed.insert(id("w"), at("11:57:30"));
     seen.skew = Some(SignedDuration::from_secs(-30));
     assert_eq!(seen.verdict(off(worker("w", "08:00:00"))), "finished");
-    let went_off = EventTimes { powered_off: Some(at("11:58:00")), ..EventTimes::default() };
+    let went_off = History { powered_off: Some(at("11:58:00")), ..History::default() };
     seen.events.insert(id("w"), Some(went_off));
     assert_eq!(seen.verdict(off(worker("w", "08:00:00"))), "young");
 }
@@ -167,7 +167,7 @@ fn what_is_not_ours_is_never_judged() {
         marked("w", |mark| mark.hatchery_name = String::new()),
         Machine { recognised: Notes::Unknown.into(), ..vm("w") },
     ] {
-        world.condemned.insert(machine.id.clone(), Condemned::Asked, Timestamp::MAX);
+        world.condemned.insert(machine.id.clone(), Condemned::RegistrationEnded, Timestamp::MAX);
         assert_eq!(world.verdict(machine.clone()), "not ours", "{machine:?}");
     }
 }
@@ -208,7 +208,7 @@ fn a_disabled_worker_goes_and_its_name_may_stand_in_the_mark_alone() {
 fn without_a_start_in_the_mark_events_decide_and_then_the_age_of_the_machine() {
     let listed = || world().listing(&[("w", WorkerState::Alive)]);
     let times = |started: Option<&str>, renamed: Option<&str>| {
-        Some(EventTimes { started: started.map(at), renamed: renamed.map(at), powered_off: None })
+        Some(History { started: started.map(at), renamed: renamed.map(at), powered_off: None })
     };
     let on = |created: Option<&str>| Machine {
         power: Some(Power::On),
@@ -277,7 +277,7 @@ fn an_unfinished_template_goes_when_nobody_makes_it_any_more() {
 #[test]
 fn a_listing_older_than_the_last_change_deletes_nobody_but_whom_it_does_not_concern() {
     let mut world = world();
-    world.condemned.insert(id("d"), Condemned::Asked, Timestamp::MAX);
+    world.condemned.insert(id("d"), Condemned::RegistrationEnded, Timestamp::MAX);
     world.condemned.insert(id("f"), Condemned::SpawnFailed, Timestamp::MAX);
     let machines = view([worker("w", "01:00:00"), worker("d", "01:00:00"), worker("f", "01:00:00")]);
     for (changed, deleted) in [("11:59:49", 3), ("11:59:50", 1), ("11:59:51", 1)] {
@@ -419,8 +419,7 @@ fn unusually_many_running_machines_wait_before_any_budget_and_the_others_go_on()
     assert_eq!(braked, ["w0", "w1", "w2", "w3"]);
     assert_eq!(sweep.braked[0].why, "its worker has run for 3h, 2h are allowed");
     assert_eq!(sweep.delete, [(id("failed"), Reason::Doomed(Condemned::SpawnFailed))]);
-    let why =
-        |name: &str| sweep.kept.iter().find(|(other, _)| *other == id(name)).map(|(_, why)| why.as_str());
+    let why = |name: &str| sweep.kept.iter().find(|(other, _)| *other == id(name)).map(|(_, why)| label(why));
     assert_eq!([why("w0"), why("over")], [Some("braked"), Some("budget")]);
 
     // Two are no crowd, but two and a worker that is disabled are.
@@ -472,7 +471,7 @@ fn a_pass_deletes_the_most_certain_and_the_oldest_first_and_only_so_many() {
     ]));
     let deleted: Vec<_> = sweep.delete.iter().map(|(id, _)| id.as_str()).collect();
     assert_eq!(deleted, ["vm-doomed", "vm-disabled", "vm-b"]);
-    let kept: Vec<_> = sweep.kept.iter().map(|(id, why)| (id.as_str(), why.as_str())).collect();
+    let kept: Vec<_> = sweep.kept.iter().map(|(id, why)| (id.as_str(), label(why))).collect();
     assert_eq!(kept, [("vm-a", "budget"), ("vm-lost", "budget")]);
 }
 
@@ -492,9 +491,9 @@ proptest! {
         budget in 0..10usize,
     ) {
         let mut world = World { budget, ..world().listing(&[("worker-a", WorkerState::Disabled), ("worker-b", WorkerState::Alive)]) };
-        world.condemned = condemned.iter().map(|n| (MachineId::new(format!("vm-{n}")), Condemned::Asked)).collect();
+        world.condemned = condemned.iter().map(|n| (MachineId::new(format!("vm-{n}")), Condemned::RegistrationEnded)).collect();
         world.busy.push(MachineId::new(format!("vm-{busy}")));
-        world.events = view.iter().map(|machine| &machine.id).step_by(2).map(|id| (id.clone(), Some(EventTimes::default()))).collect();
+        world.events = view.iter().map(|machine| &machine.id).step_by(2).map(|id| (id.clone(), Some(History::default()))).collect();
         let sweep = world.sweep(&view);
         prop_assert_eq!(&sweep, &world.sweep(&view.clone()));
         prop_assert!(sweep.delete.len() <= budget);
@@ -531,5 +530,29 @@ fn only_running_machines_that_we_did_not_give_up_are_counted() {
         (warm, never, Weight::None),
     ] {
         assert_eq!(weight(&machine, &OWNER, &reason), expected, "{:?} {reason:?}", machine.power);
+    }
+}
+
+fn label(why: &KeepReason) -> &'static str {
+    match why {
+        KeepReason::Template => "template",
+        KeepReason::Warm => "warm",
+        KeepReason::Busy => "busy",
+        KeepReason::Unconfirmed => "unconfirmed",
+        KeepReason::Held { .. } => "held",
+        KeepReason::EndUnknown => "end_unknown",
+        KeepReason::Unknown => "unknown",
+        KeepReason::Unreachable => "unreachable",
+        KeepReason::Outside => "outside",
+        KeepReason::JobUnread => "job_unread",
+        KeepReason::JobRuns => "job_runs",
+        KeepReason::Braked => "braked",
+        KeepReason::PowerUnknown => "power_unknown",
+        KeepReason::NeedsEvents => "needs_events",
+        KeepReason::HistoryTooShort => "history_too_short",
+        KeepReason::AgeUnknown => "age_unknown",
+        KeepReason::Young { .. } => "young",
+        KeepReason::ChangedSince => "changed_since",
+        KeepReason::Budget => "budget",
     }
 }

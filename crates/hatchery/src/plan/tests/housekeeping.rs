@@ -1,7 +1,7 @@
 //! Warm machines, workers without machines, and what goes.
 
 use crate::plan::hold::{Outcome, Subject};
-use crate::plan::sweep::{Reason, Why as Kept};
+use crate::plan::sweep::{KeepReason as Kept, Reason};
 use rookery_fleet::deletion::Stop;
 
 use super::*;
@@ -252,7 +252,7 @@ fn what_is_over_goes_and_what_is_in_doubt_stays() {
 fn between_two_looks_only_what_was_given_up_goes() {
     let old = Machine { power: Some(Power::Off), ..worker("old", &v2_job(1)) };
     let world = world([old, worker("failed", &v2_job(2))]).with(|world| {
-        let off = EventTimes { powered_off: Some(at("08:00:00")), ..Default::default() };
+        let off = History { powered_off: Some(at("08:00:00")), ..Default::default() };
         world.events.insert(id("old"), Some(off));
         world.condemn("failed", Condemned::SpawnFailed);
         world.list("old", WorkerState::Disabled);
@@ -376,8 +376,8 @@ fn whoever_could_not_be_deleted_lets_the_others_go_first() {
     );
 }
 
-fn wish(count: u32) -> Wish {
-    Wish {
+fn wish(count: u32) -> HoldRequest {
+    HoldRequest {
         id: "7f".to_owned(),
         of: Subject::Model("debian".to_owned()),
         count,
@@ -467,7 +467,7 @@ fn the_job_of_a_worker_that_went_off_before_it_was_seen_at_work_is_looked_at_onc
 fn a_machine_whose_job_was_given_back_serves_it_no_more() {
     let off = || Machine { power: Some(Power::Off), ..worker("w", &v2_job(1)) };
     let served = world([off()]).with(|world| world.demands = vec![demand(1)]);
-    assert_eq!(served.why(), Some(Why::Served { machine: "w".to_owned() }));
+    assert_eq!(served.why(), Some(WaitReason::Served { machine: "w".to_owned() }));
     let given_back = served.with(|world| {
         world.carried.off_duty.insert(id("w"));
     });

@@ -52,7 +52,7 @@ impl World {
             next.condemned.remove(id);
         }
         for id in &plan.missing.events {
-            next.events.insert(id.clone(), Some(EventTimes::default()));
+            next.events.insert(id.clone(), Some(History::default()));
         }
         for name in &plan.disabled() {
             next.list(name, WorkerState::Disabled);

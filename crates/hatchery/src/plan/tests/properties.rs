@@ -152,18 +152,18 @@ proptest! {
         for waiting in last.plan().waiting {
             let expected = matches!(
                 waiting.why,
-                Why::Served { .. }
-                    | Why::Refused(_)
-                    | Why::NoAddress { .. }
-                    | Why::TemplateMissing { .. }
-                    | Why::TemplateAmbiguous { .. }
-                    | Why::TemplateBeingMade { .. }
-                    | Why::TemplateOfAnotherModel { .. }
-                    | Why::NameOfTemplateTaken { .. }
-                    | Why::TemplateOfAnotherHatchery { .. }
-                    | Why::InTheWay { .. }
-                    | Why::InventoryIncomplete
-                    | Why::BackOff { .. }
+                WaitReason::Served { .. }
+                    | WaitReason::Refused(_)
+                    | WaitReason::NoAddress { .. }
+                    | WaitReason::TemplateMissing { .. }
+                    | WaitReason::TemplateAmbiguous { .. }
+                    | WaitReason::TemplateBeingMade { .. }
+                    | WaitReason::TemplateOfAnotherModel { .. }
+                    | WaitReason::NameOfTemplateTaken { .. }
+                    | WaitReason::TemplateOfAnotherHatchery { .. }
+                    | WaitReason::InTheWay { .. }
+                    | WaitReason::InventoryIncomplete
+                    | WaitReason::BackOff { .. }
             );
             prop_assert!(expected, "{:?}", waiting);
         }

@@ -178,7 +178,7 @@ fn so_many_are_registered_at_once_and_the_most_urgent_first() {
     let plan = running.plan();
     assert!(plan.registrations().is_empty());
     let full = Shortage::Registering { used: 1, max: 1 };
-    assert_eq!(plan.not_made, [("g/buster".to_owned(), NotMade::Registration(Why::Shortage(full)))]);
+    assert_eq!(plan.not_made, [("g/buster".to_owned(), NotMade::Registration(WaitReason::Shortage(full)))]);
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn waiting(machines: impl IntoIterator<Item = Machine>) -> World {
     world(machines).with(|world| world.demands = vec![demand(1)])
 }
 
-fn check(change: impl FnOnce(&mut World), expected: Why) {
+fn check(change: impl FnOnce(&mut World), expected: WaitReason) {
     assert_eq!(waiting([]).with(change).why(), Some(expected));
 }
 
@@ -33,13 +33,13 @@ fn an_ordinary_job_gets_a_clone() {
 #[test]
 fn a_job_that_has_a_machine_gets_no_second_one() {
     let machine = "there".to_owned();
-    let served = Why::Served { machine };
+    let served = WaitReason::Served { machine };
     assert_eq!(waiting([worker("there", &v2_job(1))]).why(), Some(served.clone()));
     // Off, half claimed, and made by the Go hatchery: all of them are still the job's.
     let off = Machine { power: Some(Power::Off), ..worker("there", &v2_job(1)) };
     assert_eq!(waiting([off]).why(), Some(served));
     let half = Machine { name: "provision-v2-x".to_owned(), ..worker("there", &v2_job(1)) };
-    assert_eq!(waiting([half]).why(), Some(Why::Served { machine: "provision-v2-x".to_owned() }));
+    assert_eq!(waiting([half]).why(), Some(WaitReason::Served { machine: "provision-v2-x".to_owned() }));
 }
 
 // After a stop and a start a V1 job waited for ten minutes for a machine that would never have a worker.
@@ -52,7 +52,7 @@ fn a_v1_job_that_is_offered_is_not_served_by_a_machine_that_is_off() {
         let machine = Machine { power, ..worker("there", &job) };
         let world =
             world([machine]).with(|world| world.demands = vec![wants(job.clone(), v2_model("debian"))]);
-        let expected = served.then(|| Why::Served { machine: "there".to_owned() });
+        let expected = served.then(|| WaitReason::Served { machine: "there".to_owned() });
         assert_eq!(world.why(), expected, "{power:?}");
     }
 }
@@ -80,10 +80,10 @@ fn a_job_in_flight_is_neither_served_again_nor_said_to_wait() {
 
 #[test]
 fn nothing_is_begun_before_everything_is_known() {
-    check(|world| world.draining = true, Why::Draining);
-    check(|world| world.view.complete = false, Why::InventoryIncomplete);
-    check(|world| world.listing = None, Why::WorkersUnknown);
-    check(|world| world.room_is_asked = true, Why::RoomIsAsked);
+    check(|world| world.draining = true, WaitReason::Draining);
+    check(|world| world.view.complete = false, WaitReason::InventoryIncomplete);
+    check(|world| world.listing = None, WaitReason::WorkersUnknown);
+    check(|world| world.room_is_asked = true, WaitReason::RoomIsAsked);
 }
 
 #[test]
@@ -103,22 +103,25 @@ fn a_job_that_was_tried_too_often_is_given_up_and_never_before() {
 
 #[test]
 fn what_cannot_run_here_waits_with_its_reason() {
-    let refusal = Refusal::TemplateMissing { model: "m".to_owned(), template: "t".to_owned() };
-    check(|world| world.demands[0].model = Err(refusal.clone()), Why::Refused(refusal.clone()));
+    let refusal = Refusal::NoCommand { model: "m".to_owned() };
+    check(|world| world.demands[0].model = Err(refusal.clone()), WaitReason::Refused(refusal.clone()));
     let huge = ResolvedModel { runs_on: "huge".to_owned(), ..v2_model("debian") };
     check(
         |world| {
             world.flavors = Flavors::new([flavor("small", 1, 1024)]).expect("flavors");
             world.demands = vec![wants(v2_job(1), huge)];
         },
-        Why::Refused(Refusal::UnknownFlavor { flavor: "huge".to_owned(), known: vec!["small".to_owned()] }),
+        WaitReason::Refused(Refusal::UnknownFlavor {
+            flavor: "huge".to_owned(),
+            known: vec!["small".to_owned()],
+        }),
     );
     let reason = "no credentials".to_owned();
     check(
         |world| {
             world.unusable.insert(("P".to_owned(), "debian".to_owned()), reason.clone(), Timestamp::MAX);
         },
-        Why::Unusable { model: "debian".to_owned(), reason: reason.clone() },
+        WaitReason::Unusable { model: "debian".to_owned(), reason: reason.clone() },
     );
 }
 
@@ -144,7 +147,7 @@ fn a_model_that_cannot_be_used_in_one_project_serves_the_others() {
 fn each_limit_keeps_one_more_worker_out() {
     let busy = || world([worker("w", &v2_job(9))]).with(|world| world.demands = vec![demand(1)]);
     let short = |change: &dyn Fn(&mut World)| match busy().with(change).why() {
-        Some(Why::Shortage(shortage)) => shortage,
+        Some(WaitReason::Shortage(shortage)) => shortage,
         other => panic!("{other:?}"),
     };
     assert_eq!(short(&|world| world.limits.workers = Some(1)), Shortage::Workers { used: 1, max: 1 });
@@ -180,7 +183,7 @@ fn what_was_started_after_the_pool_was_asked_is_taken_off_what_it_said() {
         });
         world.why()
     };
-    let left = Why::Shortage(Short::PoolMemory { left_mb: 4095, next: 4096 }.into());
+    let left = WaitReason::Shortage(Short::PoolMemory { left_mb: 4095, next: 4096 }.into());
     assert_eq!((after("11:58:59"), after("11:59:00")), (None, Some(left)));
 }
 
@@ -194,7 +197,7 @@ fn what_other_fronts_have_in_flight_is_taken_off_what_the_pool_said() {
         });
         world.why()
     };
-    let left = Why::Shortage(Short::PoolMemory { left_mb: 4095, next: 4096 }.into());
+    let left = WaitReason::Shortage(Short::PoolMemory { left_mb: 4095, next: 4096 }.into());
     assert_eq!((beside(4096), beside(4097)), (None, Some(left)));
 }
 
@@ -209,7 +212,7 @@ fn a_name_that_another_front_has_reserved_is_not_given() {
 #[test]
 fn a_vcenter_that_refused_for_want_of_room_is_left_alone_for_a_while() {
     let until = at("12:00:01");
-    check(|world| world.full_until = Some(until), Why::Full { until });
+    check(|world| world.full_until = Some(until), WaitReason::Full { until });
     let over = waiting([]).with(|world| world.full_until = Some(at("12:00:00")));
     assert_eq!(over.why(), None);
 }
@@ -265,7 +268,7 @@ fn a_larger_flavor_leaves_room_for_smaller_ones() {
         world.demands = vec![wants(v2_job(1), large)];
     });
     let kept = Short::CpusKept { used: 0, next: 4, kept: 2, max: 5 }.into();
-    assert_eq!(world.why(), Some(Why::Shortage(kept)));
+    assert_eq!(world.why(), Some(WaitReason::Shortage(kept)));
 }
 
 #[test]
@@ -277,7 +280,7 @@ fn who_is_admitted_counts_for_the_next_one_in_the_same_pass() {
         })
         .plan();
     assert_eq!((plan.spawns().len(), plan.waiting.len()), (3, 2));
-    let fourth = Why::Shortage(Shortage::Workers { used: 3, max: 3 });
+    let fourth = WaitReason::Shortage(Shortage::Workers { used: 3, max: 3 });
     assert!(plan.waiting.iter().all(|waiting| waiting.why == fourth));
 }
 
@@ -330,7 +333,7 @@ fn a_warm_machine_that_somebody_is_at_is_not_claimed() {
         matches!(plan.spawns().as_slice(), [Spawn { path: WorkerPlacement::Clone { .. }, .. }])
     };
     assert!(clones(&|world| {
-        world.condemn("provision-v2-a", Condemned::NotWanted);
+        world.condemn("provision-v2-a", Condemned::RegistrationEnded);
     }));
     assert!(clones(&|world| {
         world.avoid("provision-v2-a");
@@ -404,8 +407,8 @@ fn a_clone_gets_the_first_address_that_nobody_has_and_waits_if_there_is_none() {
         reserved(world);
         world.lingering.insert(Ipv4Addr::new(10, 0, 0, 3));
     };
-    assert_eq!(with(&full).why(), Some(Why::NoAddress { total: 2 }));
-    assert_eq!(with(&|world| world.addresses_settled = false).why(), Some(Why::AddressesUnsettled));
+    assert_eq!(with(&full).why(), Some(WaitReason::NoAddress { total: 2 }));
+    assert_eq!(with(&|world| world.addresses_settled = false).why(), Some(WaitReason::AddressesUnsettled));
 }
 
 #[test]
@@ -432,7 +435,7 @@ fn a_template_that_failed_rests_until_its_time() {
         })
     };
     let until = at("12:00:01");
-    assert_eq!(rests("12:00:01").why(), Some(Why::BackOff { template: "debian".to_owned(), until }));
+    assert_eq!(rests("12:00:01").why(), Some(WaitReason::BackOff { template: "debian".to_owned(), until }));
     assert_eq!(rests("12:00:00").why(), None);
     let of_v1 = waiting([]).with(|world| {
         world.setbacks.insert((ModelKind::V1, "debian".to_owned()), rests_until("13:00:00"));
@@ -448,20 +451,24 @@ fn what_is_cloned_must_be_one_machine_that_is_nobodys_worker() {
     };
     let named = |id: &str, machine: Machine| Machine { id: MachineId::new(id), ..machine };
     let template_name = || "debian".to_owned();
-    assert_eq!(on(vec![]).0, Some(Why::TemplateMissing { template: template_name() }));
+    assert_eq!(on(vec![]).0, Some(WaitReason::TemplateMissing { template: template_name() }));
     let two = vec![template("debian"), named("vm-2", template("debian"))];
-    assert_eq!(on(two).0, Some(Why::TemplateAmbiguous { template: template_name(), count: 2 }));
+    assert_eq!(on(two).0, Some(WaitReason::TemplateAmbiguous { template: template_name(), count: 2 }));
     let two_vms = vec![vm("debian"), named("vm-2", vm("debian"))];
-    assert_eq!(on(two_vms).0, Some(Why::TemplateAmbiguous { template: template_name(), count: 2 }));
+    assert_eq!(on(two_vms).0, Some(WaitReason::TemplateAmbiguous { template: template_name(), count: 2 }));
     let beside_a_vm = on(vec![named("vm-2", vm("debian")), template("debian")]);
     assert!(
         matches!(beside_a_vm, (None, Some(WorkerPlacement::Clone { template, .. })) if template == id("debian"))
     );
     let unknown = Machine { role: Role::Unknown, ..vm("debian") };
-    assert_eq!(on(vec![unknown]).0, Some(Why::InventoryIncomplete));
+    assert_eq!(on(vec![unknown]).0, Some(WaitReason::InventoryIncomplete));
     assert_eq!(on(vec![vm("debian")]).0, None, "a VM of others may be cloned");
     let ours = on(vec![worker("debian", &v2_job(9))]);
-    assert_eq!(ours.0, Some(Why::TemplateMissing { template: template_name() }), "our workers may not");
+    assert_eq!(
+        ours.0,
+        Some(WaitReason::TemplateMissing { template: template_name() }),
+        "our workers may not"
+    );
 }
 
 #[test]
@@ -474,7 +481,7 @@ fn a_v1_job_waits_for_the_template_of_its_model() {
         world.why()
     };
     let known = || Some(vec![model("buster")]);
-    let being_made = Some(Why::TemplateBeingMade { model: "g/buster".to_owned() });
+    let being_made = Some(WaitReason::TemplateBeingMade { model: "g/buster".to_owned() });
     assert_eq!(v1(vec![template_of(&model("buster"), OWNER.name())], known()), None);
     assert_eq!(v1(vec![template_of(&model("buster"), "theirs")], known()), None, "as good as ours");
     assert_eq!(v1(vec![], known()), being_made);
@@ -482,28 +489,28 @@ fn a_v1_job_waits_for_the_template_of_its_model() {
     let changed = V1Model { user_last_modified: Some(at("11:00:00")), ..model("buster") };
     assert_eq!(v1(vec![template_of(&changed, OWNER.name())], known()), being_made);
     let in_the_way = |owner: Option<&str>| {
-        Some(Why::InTheWay { name: "buster-tmp".to_owned(), owner: owner.map(str::to_owned) })
+        Some(WaitReason::InTheWay { name: "buster-tmp".to_owned(), owner: owner.map(str::to_owned) })
     };
     assert_eq!(v1(vec![vm("buster-tmp")], known()), in_the_way(None), "nobody makes it");
     let theirs = marked("buster-tmp", |mark| mark.hatchery_name = "theirs".to_owned());
     assert_eq!(v1(vec![theirs], known()), in_the_way(Some("theirs")));
     let taken = |by: &str| {
         let (template, owner) = ("buster".to_owned(), by.to_owned());
-        Some(Why::TemplateOfAnotherModel { template, owner })
+        Some(WaitReason::TemplateOfAnotherModel { template, owner })
     };
     let other = V1Model { group: Group { name: "h".to_owned(), ..Group::default() }, ..model("buster") };
     assert_eq!(v1(vec![template_of(&other, OWNER.name())], known()), taken("h/buster"));
     let (name, of) = ("buster".to_owned(), "g/buster".to_owned());
-    let no_template = Why::NameOfTemplateTaken { name: name.clone(), model: of.clone() };
+    let no_template = WaitReason::NameOfTemplateTaken { name: name.clone(), model: of.clone() };
     assert_eq!(v1(vec![vm("buster")], known()), Some(no_template));
-    let several = Why::TemplateAmbiguous { template: name.clone(), count: 2 };
+    let several = WaitReason::TemplateAmbiguous { template: name.clone(), count: 2 };
     let twin = Machine { id: MachineId::new("vm-2"), ..vm("buster") };
     assert_eq!(v1(vec![vm("buster"), twin], known()), Some(several));
     let hatchery = "theirs".to_owned();
-    let of_theirs = Why::TemplateOfAnotherHatchery { template: name, model: of, hatchery };
+    let of_theirs = WaitReason::TemplateOfAnotherHatchery { template: name, model: of, hatchery };
     assert_eq!(v1(vec![template_of(&changed, "theirs")], known()), Some(of_theirs));
     let unknown = Machine { recognised: Notes::Unknown.into(), ..template("buster") };
-    assert_eq!(v1(vec![unknown], known()), Some(Why::InventoryIncomplete));
+    assert_eq!(v1(vec![unknown], known()), Some(WaitReason::InventoryIncomplete));
 }
 
 #[test]
@@ -514,8 +521,8 @@ fn another_place_is_found_by_the_same_rules() {
         let mut world = world.with(|world| {
             world.avoid("provision-v2-a");
         });
-        let task = world.running.begin(RunningAction::of(Action::Spawn(Box::new(first.clone()))));
-        world.misplaced = vec![Misplaced { task, spawn: Box::new(first) }];
+        let task = world.running.begin(RunningAction::of(Action::Spawn(Box::new(first))));
+        world.misplaced = vec![task];
         let mut plan = world.with(change).plan();
         assert_eq!((plan.spawns().len(), plan.waiting.len()), (0, 0), "its job is served once");
         let (of, placed) = plan.placed.remove(0);
@@ -531,9 +538,9 @@ fn another_place_is_found_by_the_same_rules() {
     let gate = Gate { ceiling: 1, demand: 9, others: 0 };
     assert!(again(&|world| world.load = Load { gates: vec![gate], median: None }).is_ok());
     assert!(again(&|world| (world.room_is_asked, world.allowed_by_cds) = (true, Some(0))).is_ok());
-    assert_eq!(again(&|world| world.view.complete = false), Err(Why::InventoryIncomplete));
-    assert_eq!(again(&|world| world.listing = None), Err(Why::WorkersUnknown));
-    let full = Why::Shortage(Shortage::Workers { used: 0, max: 0 });
+    assert_eq!(again(&|world| world.view.complete = false), Err(WaitReason::InventoryIncomplete));
+    assert_eq!(again(&|world| world.listing = None), Err(WaitReason::WorkersUnknown));
+    let full = WaitReason::Shortage(Shortage::Workers { used: 0, max: 0 });
     assert_eq!(again(&|world| world.limits.workers = Some(0)), Err(full));
 }
 
@@ -549,7 +556,7 @@ fn a_job_waits_while_vcenter_is_busy() {
         })
     };
     assert_eq!(with(3).why(), None);
-    assert_eq!(with(6).why(), Some(Why::Busy { ahead: 6 }));
+    assert_eq!(with(6).why(), Some(WaitReason::Busy { ahead: 6 }));
     // Those of one pass count for each other.
     let plan = with(4).plan();
     assert_eq!((plan.spawns().len(), plan.waiting.len()), (2, 1));

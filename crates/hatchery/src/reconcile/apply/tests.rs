@@ -7,10 +7,18 @@ use crate::samples::actions;
 use crate::samples::{Notes, OWNER, running as vm};
 use jiff::SignedDuration;
 use rookery_fleet::Power;
+use rookery_fleet::claim::Resizing;
 use std::net::Ipv4Addr;
 
-/// How long a model rests after its first failure.
-const FIRST_REST: Duration = Duration::from_secs(30);
+/// A model rests for the interval after its first failure.
+const WARM: Warm = Warm {
+    interval: Duration::from_secs(30),
+    concurrency: None,
+    pools: Vec::new(),
+    resizing: Resizing { unflavored: false, named: false },
+    max_age: None,
+    refresh_budget: 1,
+};
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 7);
 
 fn at(second: i64) -> Timestamp {
@@ -45,7 +53,7 @@ fn end(state: &mut State, second: i64, action: Action, ending: Ending) -> bool {
     let (machine, address) = (Some(MachineId::new("vm-w")), Some(ADDRESS));
     let id = state.running.begin(RunningAction { machine, address, ..RunningAction::of(action) });
     state.times.now = at(second);
-    let wakes = state.apply_ending(id, ending, at(second), FIRST_REST);
+    let wakes = state.apply_ending(id, ending, at(second), &WARM);
     look(state, second);
     wakes
 }
@@ -135,6 +143,20 @@ fn the_rests_of_a_template_double_up_to_ten_minutes_and_end_with_a_success() {
 
 // Ten clones that failed for one full datastore made the template rest for ten minutes.
 #[test]
+fn the_first_rest_of_a_model_is_the_interval_of_its_pools() {
+    for seconds in [7, 45, 120] {
+        let mut state = State::default();
+        state.times.now = at(0);
+        let id = state.running.begin(RunningAction::of(spawn()));
+        let max_age = Some(Duration::from_secs(11));
+        let warm = Warm { interval: Duration::from_secs(seconds), max_age, ..WARM };
+        state.apply_ending(id, failed(|failure| failure.blames_template = true), at(0), &warm);
+        let until = state.resting.setbacks[&model()].until;
+        assert_eq!(until, Some(at(seconds.try_into().expect("a few seconds"))));
+    }
+}
+
+#[test]
 fn starts_that_fail_together_are_one_failure() {
     let mut state = State::default();
     for second in 0..10 {
@@ -175,7 +197,7 @@ fn an_address_that_an_unseen_machine_may_have_is_held_at_once_and_for_a_quarter_
         task: None,
         condemned_for: Some(Condemned::SpawnFailed),
     };
-    state.apply_ending(id, failed(|failure| failure.unfinished = Some(unfinished)), at(0), FIRST_REST);
+    state.apply_ending(id, failed(|failure| failure.unfinished = Some(unfinished)), at(0), &WARM);
     assert!(state.lingering().contains(&ADDRESS));
     look(&mut state, 899);
     assert!(state.lingering().contains(&ADDRESS));
@@ -195,7 +217,7 @@ fn the_address_of_work_that_was_cut_off_before_it_had_a_machine_is_held() {
         let mut state = State::default();
         let action = RunningAction { machine, address: Some(ADDRESS), ..RunningAction::of(action) };
         let id = state.running.begin(action.clone());
-        state.apply_ending(id, Ending::CutOff, at(0), FIRST_REST);
+        state.apply_ending(id, Ending::CutOff, at(0), &WARM);
         assert_eq!(state.lingering().contains(&ADDRESS), held, "{action:?}");
     }
 }
@@ -259,7 +281,7 @@ fn why_a_model_cannot_be_used_is_logged_once_an_hour_or_when_it_changes() {
 fn rests(state: &mut State, action: &Action, failures: impl IntoIterator<Item = Failure>) -> Vec<i64> {
     let rest = |failure| {
         let id = state.running.begin(RunningAction::of(action.clone()));
-        state.apply_ending(id, Ending::Failed(failure), at(0), FIRST_REST);
+        state.apply_ending(id, Ending::Failed(failure), at(0), &WARM);
         let rests = |second: &i64| {
             let mut machines = crate::machine::Machines::default();
             machines.insert(Arc::new(condemned_machine()));
@@ -316,7 +338,7 @@ fn a_doomed_machine_is_remembered_until_it_is_surely_gone() {
     state.look(shown, &OWNER, at(0));
     let id = state.running.begin(RunningAction::of(spawn()));
     let condemned_for = Some((MachineId::new("vm-w"), Condemned::SpawnFailed));
-    state.apply_ending(id, failed(|failure| failure.condemned = condemned_for), at(0), FIRST_REST);
+    state.apply_ending(id, failed(|failure| failure.condemned = condemned_for), at(0), &WARM);
     look(&mut state, 2);
     assert_eq!(state.condemned.len(), 1, "the inventory may not show it yet");
     state.look(View::default(), &OWNER, at(3600));

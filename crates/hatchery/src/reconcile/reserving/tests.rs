@@ -168,7 +168,7 @@ fn what_another_front_was_faster_to_take_waits_and_the_rest_is_begun() {
     assert_eq!(taken, ["worker-1", "provision-5"].map(str::to_owned).into());
     let left: Vec<_> = plan.actions.iter().map(Action::as_str).collect();
     assert_eq!(left, ["spawn", "make", "delete"]);
-    let why = Why::TakenMeanwhile;
+    let why = WaitReason::TakenMeanwhile;
     assert_eq!(plan.waiting, [Waiting { job: job("2"), why: why.clone() }]);
     assert_eq!((why.as_str(), why.is_permanent()), ("reserved", false));
     assert_eq!(plan.not_made, [("/deb".to_owned(), NotMade::Registration(why))]);

@@ -65,7 +65,7 @@ fn a_look_that_could_not_tell_anything_is_made_up_for() {
 #[test]
 fn a_look_that_found_more_than_can_go_at_once_goes_on_until_all_have_gone() {
     let settings = settings("");
-    let kept = vec![(MachineId::new("vm-1"), sweep::Why::Budget)];
+    let kept = vec![(MachineId::new("vm-1"), sweep::KeepReason::Budget)];
     let more = Plan { kept, ..Plan::default() };
     let mut state = informed();
     for second in 0..3 {

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::plan::braked::Subject;
-use rookery_cds::{Cds, CdsError, JobId};
+use rookery_cds::{Cds, JobId};
 use rookery_daemon::telemetry::chain;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
@@ -12,10 +11,11 @@ use tokio::time::timeout;
 use tracing::info;
 
 use super::{Answer, Request};
-use crate::intake::feed::Wakes;
+use crate::intake::feed::{self, Wakes};
+use crate::intake::queue::QueuedJob;
 use crate::reconcile::{Message, Reply};
 use crate::surface::holds::Target;
-use crate::surface::report::{Board, Report, Status};
+use crate::surface::report::{Published, Report, Status};
 
 /// How long a change may take to show.
 const CHANGE: Duration = Duration::from_secs(15);
@@ -23,10 +23,13 @@ const CHANGE: Duration = Duration::from_secs(15);
 /// How long what is done may take to be seen.
 const SHOWN: Duration = Duration::from_secs(5);
 
+const NOT_TAKEN_UP: &str = "the hatchery has not taken it up yet; ask for its status";
+const NOT_DONE: &str = "it is not done yet; ask for the status";
+
 /// All that answers are made from. Clones share it.
 #[derive(Debug, Clone)]
-pub struct Desk {
-    pub(crate) board: Board,
+pub struct ControlState {
+    pub(crate) published: Published,
     pub(crate) reconciler: mpsc::Sender<Message>,
     pub(crate) wakes: Wakes,
     pub(crate) cds: Cds,
@@ -46,13 +49,12 @@ pub struct Explained {
     pub cds: String,
 }
 
-impl Desk {
-    /// Answers.
+impl ControlState {
     pub async fn answer(&self, request: Request) -> Answer {
         match request {
             Request::Status => {
-                let (host, troubles) = (&self.board.host, self.board.troubles.all());
-                Answer::Status(Box::new(Status::new(host, &self.board.report.borrow(), troubles)))
+                let (host, troubles) = (&self.published.host, self.published.troubles.all());
+                Answer::Status(Box::new(Status::new(host, &self.published.report.borrow(), troubles)))
             }
             Request::Explain { job } => match job.parse::<JobId>() {
                 Ok(job) => Answer::Explained(self.explain(&job).await),
@@ -68,40 +70,26 @@ impl Desk {
                 let of = order.of.clone();
                 self.change(&of, true, |reply| Message::Hold(order, reply)).await
             }
-            Request::Confirm { list } => self.confirm(list).await,
+            Request::Confirm { list } => self.done(NOT_TAKEN_UP, |reply| Message::Confirm(list, reply)).await,
             Request::Release { of } => {
                 let released = of.clone();
                 self.change(&of, false, |reply| Message::Release(released, reply)).await
             }
-            Request::Adopt { model } => self.done(|reply| Message::Adopt(model, reply)).await,
-            Request::AdoptVm { vm } => self.done(|reply| Message::AdoptVm(vm, reply)).await,
-            Request::Unmark { vm } => self.done(|reply| Message::Unmark(vm, reply)).await,
+            Request::Adopt { model } => self.done(NOT_DONE, |reply| Message::Adopt(model, reply)).await,
+            Request::AdoptVm { vm } => self.done(NOT_DONE, |reply| Message::AdoptVm(vm, reply)).await,
+            Request::Unmark { vm } => self.done(NOT_DONE, |reply| Message::Unmark(vm, reply)).await,
         }
     }
 
-    async fn done(&self, message: impl FnOnce(Reply) -> Message) -> Answer {
-        match self.told("it is not done yet; ask for the status", message).await {
-            Ok(told) => Answer::Done(told),
-            Err(refused) => refused,
-        }
-    }
-
-    async fn confirm(&self, list: Vec<Subject>) -> Answer {
-        let (reply, answer) = oneshot::channel();
-        self.reconciler.send(Message::Confirm(list, reply)).await.ok();
-        match timeout(CHANGE, answer).await {
-            Ok(Ok(Ok(told))) => Answer::Done(told),
-            Ok(Ok(Err(why))) => Answer::Refused(why),
-            Ok(Err(_)) => Answer::Refused("the hatchery is ending".to_owned()),
-            Err(_) => Answer::Refused("the hatchery has not taken it up yet; ask for its status".to_owned()),
-        }
+    async fn done(&self, late: &str, message: impl FnOnce(Reply) -> Message) -> Answer {
+        self.told(late, message).await.map_or_else(|refused| refused, Answer::Done)
     }
 
     async fn drain(&self, draining: bool) -> Answer {
-        let mut report = self.board.report.clone();
+        let mut report = self.published.report.clone();
         self.reconciler.send(Message::Drain(draining)).await.ok();
         if timeout(CHANGE, report.wait_for(|report| report.draining == draining)).await.is_err() {
-            return Answer::Refused("the hatchery has not taken it up yet; ask for its status".to_owned());
+            return Answer::Refused(NOT_TAKEN_UP.to_owned());
         }
         info!(draining, "asked over the control socket");
         Answer::Done(if draining {
@@ -126,7 +114,7 @@ impl Desk {
             Err(name) => report.held.iter().any(|held| held.machine == name),
             Ok(subject) => report.wishes.iter().any(|wish| wish.of == subject),
         };
-        let mut report = self.board.report.clone();
+        let mut report = self.published.report.clone();
         timeout(SHOWN, report.wait_for(|report| shows(report) == kept)).await.ok();
         info!(?of, kept, "asked over the control socket");
         Answer::Done(told)
@@ -147,7 +135,7 @@ impl Desk {
 
     async fn explain(&self, job: &JobId) -> Explained {
         let cds = self.cds_says(job).await;
-        let report = self.board.report.borrow();
+        let report = self.published.report.borrow();
         let (state, why, permanent) = if let Some(waiting) = report.waiting.get(job) {
             ("waiting", waiting.to_string(), waiting.is_permanent())
         } else if let Some(work) = report.running.iter().find(|one| one.job.as_ref() == Some(job)) {
@@ -163,17 +151,11 @@ impl Desk {
     }
 
     async fn cds_says(&self, job: &JobId) -> String {
-        let none = "there is no token for such jobs";
-        let told = match job {
-            JobId::V1(id) => match self.cds.v1() {
-                Some(v1) => v1.job(*id).await.map(|job| format!("its status is {:?}", job.status)),
-                None => return none.to_owned(),
-            },
-            JobId::V2(id) => match self.cds.v2() {
-                Some(v2) => v2.job(id).await.map(|detail| format!("its status is {:?}", detail.job.status)),
-                None => return none.to_owned(),
-            },
-        };
-        told.unwrap_or_else(|error: CdsError| chain(&error))
+        match feed::read_job(&self.cds, job).await {
+            Some(Ok(QueuedJob::V1(job))) => format!("its status is {:?}", job.status),
+            Some(Ok(QueuedJob::V2(detail))) => format!("its status is {:?}", detail.job.status),
+            Some(Err(error)) => chain(&error),
+            None => "there is no token for such jobs".to_owned(),
+        }
     }
 }

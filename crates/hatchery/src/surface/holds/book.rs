@@ -5,7 +5,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::plan::hold::Wish;
+use crate::plan::hold::HoldRequest;
 use serde::{Deserialize, Serialize};
 use tracing::error;
 
@@ -24,7 +24,7 @@ pub struct Book {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Page {
-    wishes: Vec<Wish>,
+    wishes: Vec<HoldRequest>,
 }
 
 impl Book {
@@ -34,7 +34,7 @@ impl Book {
     }
 
     /// What was wished for. A book that cannot be read is set aside: that nobody is kept is no reason not to start.
-    pub fn read(&self) -> Vec<Wish> {
+    pub fn read(&self) -> Vec<HoldRequest> {
         let Some(path) = &self.path else { return Vec::new() };
         match read(path) {
             Ok(page) => page.wishes,
@@ -49,7 +49,7 @@ impl Book {
     }
 
     /// Writes down what is wished for, whole or not at all.
-    pub fn write(&self, wishes: &[Wish]) -> io::Result<()> {
+    pub fn write(&self, wishes: &[HoldRequest]) -> io::Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
         let text = serde_json::to_vec(&Page { wishes: wishes.to_vec() }).map_err(io::Error::other)?;
         let draft = path.with_extension("holds-new");
@@ -79,8 +79,8 @@ mod tests {
 
     use super::*;
 
-    fn wish() -> Wish {
-        Wish {
+    fn wish() -> HoldRequest {
+        HoldRequest {
             id: "7f".to_owned(),
             of: Subject::Model("debian".to_owned()),
             count: 2,

@@ -3,7 +3,7 @@
 mod own;
 mod upstream;
 
-use rookery_daemon::metrics::{Kind, Metric, Samples};
+use rookery_daemon::metrics::{Kind, Metric, Samples, Value};
 
 use super::sight::Sight;
 
@@ -14,7 +14,7 @@ pub use upstream::UPSTREAM;
 #[derive(Debug)]
 pub struct Row {
     pub metric: Metric,
-    pub(super) write: fn(&Sight<'_>, &mut Samples<'_>),
+    pub(super) write: Write,
 }
 
 /// All metrics, those of upstream first.
@@ -26,29 +26,25 @@ pub(super) fn rows() -> impl Iterator<Item = &'static Row> {
     UPSTREAM.iter().chain(OWN)
 }
 
-const fn counter(
-    name: &'static str,
-    labels: &'static [&'static str],
-    help: &'static str,
-    write: fn(&Sight<'_>, &mut Samples<'_>),
-) -> Row {
+/// How samples are written.
+type Write = fn(&Sight<'_>, &mut Samples<'_>);
+type Labels = &'static [&'static str];
+
+const fn counter(name: &'static str, labels: Labels, help: &'static str, write: Write) -> Row {
     Row { metric: Metric { name, kind: Kind::Counter, labels, help }, write }
 }
 
-const fn gauge(
-    name: &'static str,
-    labels: &'static [&'static str],
-    help: &'static str,
-    write: fn(&Sight<'_>, &mut Samples<'_>),
-) -> Row {
+const fn gauge(name: &'static str, labels: Labels, help: &'static str, write: Write) -> Row {
     Row { metric: Metric { name, kind: Kind::Gauge, labels, help }, write }
 }
 
-const fn histogram(
-    name: &'static str,
-    labels: &'static [&'static str],
-    help: &'static str,
-    write: fn(&Sight<'_>, &mut Samples<'_>),
-) -> Row {
+const fn histogram(name: &'static str, labels: Labels, help: &'static str, write: Write) -> Row {
     Row { metric: Metric { name, kind: Kind::Histogram, labels, help }, write }
+}
+
+/// The only sample of a metric, if there is one.
+fn optional(out: &mut Samples<'_>, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        out.value(value);
+    }
 }

@@ -10,7 +10,6 @@ use rookery_fleet::disks::KB_PER_GB;
 use rookery_fleet::{Hardware, MachineId, OwnerId, Power, Role, address};
 use std::collections::BTreeSet;
 
-/// Some machines and their sizes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Sum {
     pub(super) machines: u64,
@@ -19,7 +18,7 @@ pub(super) struct Sum {
 }
 
 /// What the machines add up to.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Fleet<'r> {
     /// Own ones that are no templates.
     pub(super) own: Sum,
@@ -51,10 +50,10 @@ pub(super) struct Addresses {
 
 /// An own machine that is no template.
 #[derive(Debug)]
-struct One<'r> {
-    machine: &'r Machine,
+pub(super) struct One<'r> {
+    pub(super) machine: &'r Machine,
     mark: &'r Mark,
-    disk_gb: Option<u64>,
+    pub(super) disk_gb: Option<u64>,
 }
 
 impl Sum {
@@ -67,18 +66,7 @@ impl Sum {
 
 impl<'r> Fleet<'r> {
     pub(super) fn new(report: &'r Report, owner: &OwnerId) -> Self {
-        let mut fleet = Self {
-            own: Sum::default(),
-            disk_gb: 0,
-            workers: 0,
-            ready: 0,
-            starting: 0,
-            dying: 0,
-            templates: Sum::default(),
-            all: Sum::default(),
-            addresses: addresses(report),
-            machines: Vec::new(),
-        };
+        let mut fleet = Self { addresses: addresses(report), ..Self::default() };
         for machine in report.view.iter() {
             fleet.all.add(machine.hardware);
             match machine.mark_of(owner) {
@@ -112,20 +100,8 @@ impl<'r> Fleet<'r> {
         self.ready + self.starting + self.dying
     }
 
-    pub(super) fn vcpus(&self, out: &mut Samples<'_>) {
-        self.each(out, |one| one.machine.hardware.cpus.map(u64::from));
-    }
-
-    pub(super) fn memory_mb(&self, out: &mut Samples<'_>) {
-        self.each(out, |one| one.machine.hardware.memory_mb);
-    }
-
-    pub(super) fn each_disk_gb(&self, out: &mut Samples<'_>) {
-        self.each(out, |one| one.disk_gb);
-    }
-
     /// What is not known of a machine is not told: it is not nothing.
-    fn each(&self, out: &mut Samples<'_>, value: impl Fn(&One<'_>) -> Option<u64>) {
+    pub(super) fn each(&self, out: &mut Samples<'_>, value: impl Fn(&One<'_>) -> Option<u64>) {
         // Names are unique in a folder only, and a series that comes twice spoils the whole answer.
         let mut told = BTreeSet::new();
         for one in &self.machines {

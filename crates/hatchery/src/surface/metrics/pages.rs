@@ -26,13 +26,13 @@ pub(super) struct Counts {
 }
 
 #[derive(Debug)]
-struct Handler {
+pub(super) struct Handler {
     name: &'static str,
-    methods: Counters,
-    statuses: Counters,
-    latency: Histogram,
-    request_bytes: Histogram,
-    response_bytes: Histogram,
+    pub(super) methods: Counters,
+    pub(super) statuses: Counters,
+    pub(super) latency: Histogram,
+    pub(super) request_bytes: Histogram,
+    pub(super) response_bytes: Histogram,
 }
 
 impl Default for Counts {
@@ -86,31 +86,15 @@ impl Counts {
         }
     }
 
-    pub(super) fn by_method(&self, out: &mut Samples<'_>) {
+    pub(super) fn counts(&self, out: &mut Samples<'_>, of: impl Fn(&Handler) -> &Counters) {
         for handler in self.asked() {
-            for (method, count) in handler.methods.iter().filter(|(_, count)| *count > 0) {
-                out.labelled(&[handler.name, method], count);
+            for (word, count) in of(handler).iter().filter(|(_, count)| *count > 0) {
+                out.labelled(&[handler.name, word], count);
             }
         }
     }
 
-    pub(super) fn by_status(&self, out: &mut Samples<'_>) {
-        for handler in self.asked() {
-            for (status, count) in handler.statuses.iter().filter(|(_, count)| *count > 0) {
-                out.labelled(&[handler.name, status], count);
-            }
-        }
-    }
-
-    pub(super) fn latencies(&self, out: &mut Samples<'_>) {
-        self.asked().for_each(|handler| out.histogram(&[handler.name], &handler.latency));
-    }
-
-    pub(super) fn request_bytes(&self, out: &mut Samples<'_>) {
-        self.asked().for_each(|handler| out.histogram(&[handler.name], &handler.request_bytes));
-    }
-
-    pub(super) fn response_bytes(&self, out: &mut Samples<'_>) {
-        self.asked().for_each(|handler| out.histogram(&[handler.name], &handler.response_bytes));
+    pub(super) fn histograms(&self, out: &mut Samples<'_>, of: impl Fn(&Handler) -> &Histogram) {
+        self.asked().for_each(|handler| out.histogram(&[handler.name], of(handler)));
     }
 }

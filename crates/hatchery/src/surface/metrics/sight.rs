@@ -26,7 +26,6 @@ pub struct Live {
     pub vcenter: BTreeMap<(&'static str, &'static str), u64>,
     /// Requests to CDS, by class and outcome.
     pub cds: BTreeMap<(&'static str, &'static str), u64>,
-    /// The memory of the process.
     pub memory: Memory,
     pub panics: u64,
     /// Log lines that could not be written.
@@ -47,7 +46,6 @@ pub struct Sight<'s> {
 }
 
 impl<'s> Sight<'s> {
-    /// What is seen now.
     pub fn new(
         host: &'s Host,
         report: &'s Report,

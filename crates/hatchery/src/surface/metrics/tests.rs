@@ -6,7 +6,7 @@ mod document;
 use super::*;
 use crate::machine::{Machine, View as Machines};
 use crate::mark::Mark;
-use crate::plan::Why;
+use crate::plan::WaitReason;
 use crate::plan::capacity::Limits;
 use crate::plan::sweep::{Condemned, Reason};
 use crate::run::expiry::Subject;
@@ -129,7 +129,10 @@ fn report() -> Report {
             reduced: Some(4),
             median_call: Some(Duration::from_millis(1500)),
         },
-        waiting: BTreeMap::from([(first, Why::Draining), (second, Why::NoAddress { total: 4 })]),
+        waiting: BTreeMap::from([
+            (first, WaitReason::Draining),
+            (second, WaitReason::NoAddress { total: 4 }),
+        ]),
         skew: Some(jiff::SignedDuration::from_millis(-1500)),
         view: view(machines()),
         disks: Arc::new(Disks::from([(
@@ -272,13 +275,7 @@ fn no_name_is_told_but_by_the_gauges_of_each_machine() {
 
 #[test]
 fn every_word_that_the_planner_says_is_in_its_set() {
-    let condemns = [
-        Condemned::SpawnFailed,
-        Condemned::ProvisionFailed,
-        Condemned::RegistrationEnded,
-        Condemned::NotWanted,
-        Condemned::Asked,
-    ];
+    let condemns = [Condemned::SpawnFailed, Condemned::ProvisionFailed, Condemned::RegistrationEnded];
     let age = jiff::SignedDuration::ZERO;
     let reasons = [
         Reason::Disabled,

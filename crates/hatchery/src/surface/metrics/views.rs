@@ -23,7 +23,6 @@ pub struct View {
     pub aggregagtion: &'static str,
 }
 
-/// All metrics.
 pub fn views() -> Vec<View> {
     catalog().map(view).collect()
 }

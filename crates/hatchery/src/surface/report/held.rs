@@ -2,7 +2,7 @@
 
 use crate::machine::{Machine, View};
 use crate::mark::Mark;
-use crate::plan::hold::{Subject, Wish};
+use crate::plan::hold::{HoldRequest, Subject};
 use jiff::Timestamp;
 use rookery_fleet::reckoning::Reckoning;
 use rookery_fleet::{OwnerId, Power};
@@ -29,8 +29,7 @@ pub struct Held {
 /// A wish to keep machines of workers that fail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Wished {
-    /// What tells it from others.
+pub struct HoldRequestStatus {
     pub id: String,
     pub of: Subject,
     pub count: u32,
@@ -43,8 +42,8 @@ pub struct Wished {
     pub reason: String,
 }
 
-impl From<&Wish> for Wished {
-    fn from(wish: &Wish) -> Self {
+impl From<&HoldRequest> for HoldRequestStatus {
+    fn from(wish: &HoldRequest) -> Self {
         Self {
             id: wish.id.clone(),
             of: wish.of.clone(),

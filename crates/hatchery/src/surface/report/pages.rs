@@ -20,13 +20,11 @@ use tokio::sync::watch;
 
 /// All that pages are made from. Clones share it.
 #[derive(Debug, Clone)]
-pub struct Board {
+pub struct Published {
     pub host: Host,
-    /// What the last pass saw.
     pub report: watch::Receiver<Arc<Report>>,
     pub routines: Routines,
     pub beats: Beats,
-    /// What could not be asked for lately.
     pub troubles: Troubles,
     pub clock: Clock,
     pub metrics: Metrics,
@@ -63,16 +61,14 @@ impl Beside {
     }
 }
 
-impl Board {
+impl Published {
     /// How the hatchery is, now.
     pub fn status(&self) -> MonitoringStatus {
         let (routines, troubles) = (self.routines.all(), self.troubles.all());
         let uptime = self.clock.steady().duration_since(self.host.started).unsigned_abs();
         monitoring(&self.host, &self.report.borrow(), &routines, &troubles, self.clock.now(), uptime)
     }
-}
 
-impl Board {
     /// Takes in whether CDS took a heartbeat.
     pub(crate) fn beat(&self, protocol: Protocol, taken: bool) {
         self.metrics.heartbeat(protocol, taken);
@@ -99,7 +95,7 @@ impl Board {
     }
 }
 
-impl Pages for Board {
+impl Pages for Published {
     fn served(&self, served: &Served<'_>) {
         self.metrics.page_served(served);
     }

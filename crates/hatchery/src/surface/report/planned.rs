@@ -15,9 +15,7 @@ use crate::reconcile::State;
 #[serde(rename_all = "camelCase")]
 pub struct Planned {
     pub at: Timestamp,
-    /// Whether all machines are known.
     pub complete: bool,
-    /// How many machines are what.
     pub counts: Counts,
     pub acts: Vec<Act>,
     /// What would be in use then.
@@ -25,7 +23,6 @@ pub struct Planned {
     pub waiting: Vec<Waiting>,
     /// Why warm machines would not be made, or models not registered.
     pub warm_waiting: Vec<WarmWaiting>,
-    /// Why nothing may be deleted.
     pub stopped: Option<String>,
 }
 

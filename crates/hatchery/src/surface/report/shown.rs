@@ -1,9 +1,9 @@
 //! The report as people and programs ask for it.
 
-use super::{Counts, Held, Host, Report, Wished};
+use super::{Counts, Held, HoldRequestStatus, Host, Report};
 use crate::plan::braked::Waiting as Braked;
 use crate::plan::sweep::stop_text;
-use crate::plan::{Apart, NotMade, Why};
+use crate::plan::{Apart, NotMade, WaitReason};
 use jiff::Timestamp;
 use rookery_cds::JobId;
 use rookery_daemon::trouble::Trouble;
@@ -16,11 +16,8 @@ pub struct Status {
     pub version: String,
     pub started: Timestamp,
     pub at: Timestamp,
-    /// Whether new jobs are taken.
     pub draining: bool,
-    /// Whether all machines are known.
     pub complete: bool,
-    /// How many machines there are, of anybody.
     pub machines: usize,
     pub counts: Counts,
     pub usage: Usage,
@@ -29,24 +26,19 @@ pub struct Status {
     pub warm_waiting: Vec<WarmWaiting>,
     #[serde(default)]
     pub held: Vec<Held>,
-    /// Whose machines are to be kept when they fail.
     #[serde(default)]
-    pub wishes: Vec<Wished>,
+    pub wishes: Vec<HoldRequestStatus>,
     pub under_way: Vec<String>,
     /// How many workers may start at once, if CDS is too slow for as many as the settings allow.
     #[serde(default)]
     pub allowed_by_cds: Option<u32>,
-    /// What waits for a person, since it is unusually much.
     #[serde(default)]
     pub braked: Vec<Braked>,
-    /// Machines with our mark that are left alone until somebody has looked at them.
     #[serde(default)]
     pub apart: Vec<Apart>,
-    /// Why nothing may be deleted.
     pub stopped: Option<String>,
     /// How far vCenter's clock is ahead of ours, in milliseconds.
     pub skew_ms: Option<i64>,
-    /// What could not be asked for lately.
     #[serde(default)]
     pub troubles: Vec<Trouble>,
 }
@@ -57,7 +49,6 @@ pub struct Status {
 pub struct Usage {
     pub workers: u32,
     pub starting: u32,
-    /// Those that register a model.
     pub registering: u32,
     pub cpus: u64,
     pub memory_mb: u64,
@@ -129,7 +120,7 @@ impl Usage {
 }
 
 pub(super) fn waiting(report: &Report) -> Vec<Waiting> {
-    let line = |(job, why): (&JobId, &Why)| Waiting {
+    let line = |(job, why): (&JobId, &WaitReason)| Waiting {
         job: job.to_string(),
         reason: why.as_str().to_owned(),
         why: why.to_string(),

@@ -86,7 +86,7 @@ pub fn monitoring(
     }
     if let Some(first) = troubles.first() {
         let sources: Vec<_> = troubles.iter().map(|trouble| trouble.source.as_str()).collect();
-        let value = format!("could not be asked for: {}; {}", sources.join(", "), first.error);
+        let value = format!("no answer lately: {}; {}", sources.join(", "), first.error);
         lines.push(line(LineStatus::Warn, "Sources", value));
     }
     MonitoringStatus { now, lines }
@@ -224,7 +224,7 @@ mod tests {
             error: "CDS cannot be reached".to_owned(),
         };
         let lines = lines_in_trouble(&Report::default(), &[], &[trouble("V1 queue"), trouble("workers")]);
-        let value = "could not be asked for: V1 queue, workers; CDS cannot be reached";
+        let value = "no answer lately: V1 queue, workers; CDS cannot be reached";
         assert!(lines.contains(&("Sources".to_owned(), value.to_owned(), LineStatus::Warn)), "{lines:?}");
     }
 

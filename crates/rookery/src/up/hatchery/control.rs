@@ -1,7 +1,8 @@
 //! The control socket of the hatchery of `up`, as any other hatchery has one.
 
-use rookery_hatchery::run::{Lock, Policy, Running};
-use rookery_hatchery::surface::control::Socket;
+use rookery_daemon::lock::Lock;
+use rookery_hatchery::run::{self, Policy, Running};
+use rookery_hatchery::surface::control;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
@@ -23,9 +24,9 @@ impl Control {
             let folder = runtime()?;
             if held.is_none() {
                 // It refuses at once, and needs no signal to give up.
-                held = Some(Lock::take(&folder, name, Policy::Refuse, &CancellationToken::new()).await?);
+                held = Some(run::lock(&folder, name, Policy::Refuse, &CancellationToken::new()).await?);
             }
-            hatchery.control(Socket::open(&folder, name)?);
+            hatchery.control(control::open(&folder, name)?);
             anyhow::Ok(())
         };
         let opened = opened.await;

@@ -209,7 +209,7 @@ mod tests {
     use rookery_hatchery::plan::NotMade;
     use rookery_hatchery::plan::capacity::{Ledger, Limits};
     use rookery_hatchery::plan::hold::Subject;
-    use rookery_hatchery::surface::report::{Counts, Held, Wished};
+    use rookery_hatchery::surface::report::{Counts, Held, HoldRequestStatus};
 
     #[test]
     fn the_page_of_a_hatchery_at_work() {
@@ -234,7 +234,7 @@ mod tests {
                 reason: "curious".to_owned(),
                 wish: "7f".to_owned(),
             }],
-            wishes: vec![Wished {
+            wishes: vec![HoldRequestStatus {
                 id: "7f".to_owned(),
                 of: Subject::Model("debian-12".to_owned()),
                 count: 2,

@@ -114,7 +114,7 @@ fn still_to_come(report: &Report) -> Vec<String> {
 /// Takes no new jobs and waits until nothing is under way; what still is when patience ends.
 async fn drain(hatchery: &Running, under_way: impl Fn(&Report) -> Vec<String>) -> Vec<String> {
     hatchery.drain(true).await;
-    let mut report = hatchery.board.report.clone();
+    let mut report = hatchery.published.report.clone();
     let deadline = Instant::now() + PATIENCE;
     let mut tell = Instant::now() + TELL;
     loop {

@@ -49,15 +49,17 @@ fn news(before: &Report, after: &Report) -> Vec<String> {
 mod tests {
     use rookery_fleet::Role;
     use rookery_hatchery::machine::{Machine, View};
-    use rookery_hatchery::plan::Why;
+    use rookery_hatchery::plan::WaitReason;
 
     use super::super::teardown::tests::machine;
     use super::*;
 
     #[test]
     fn what_happens_to_a_job_is_told_once() {
-        let waiting =
-            |why: Why| Report { waiting: [("7".parse().expect("a job"), why)].into(), ..Report::default() };
+        let waiting = |why: WaitReason| Report {
+            waiting: [("7".parse().expect("a job"), why)].into(),
+            ..Report::default()
+        };
         let served = |power| {
             let machine = Machine { power: Some(power), ..machine("vm-1", "worker-a", Role::Vm, None) };
             let machines = std::iter::once(machine).collect();
@@ -73,7 +75,8 @@ mod tests {
         let check = |before: &Report, after: &Report, expected: &[&str]| {
             assert_eq!(news(before, after), expected);
         };
-        let (full, busy) = (|| waiting(Why::NoAddress { total: 1 }), || waiting(Why::Busy { ahead: 6 }));
+        let (full, busy) =
+            (|| waiting(WaitReason::NoAddress { total: 1 }), || waiting(WaitReason::Busy { ahead: 6 }));
         check(&none, &full(), &["job 7  waits: none of the 1 configured addresses is free"]);
         check(&full(), &full(), &[]);
         check(&full(), &busy(), &["job 7  waits: vCenter is busy: 6 before this one"]);

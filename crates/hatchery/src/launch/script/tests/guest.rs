@@ -52,23 +52,22 @@ impl Guest {
     }
 
     /// Runs it where only the programs of the test are found.
-    fn run(&self, shell: &str, launch: &Launch) -> Option<Output> {
-        self.run_with(&["PATH=/usr/local/bin"], shell, launch)
+    fn run(&self, shell: &str, program: &Program) -> Option<Output> {
+        self.run_with(&["PATH=/usr/local/bin"], shell, program)
     }
 
     /// Runs it as VMware Tools do: path and arguments are one line for a shell. Nothing if there are no namespaces.
-    fn run_with(&self, more: &[&str], shell: &str, launch: &Launch) -> Option<Output> {
-        let program = launch.program();
+    fn run_with(&self, more: &[&str], shell: &str, program: &Program) -> Option<Output> {
         let line = format!("\"{}\" {}", program.path, program.arguments);
         // Nothing of the host listens in an empty `/run`, should a real `shutdown` be found.
         let mounts = "mount -t tmpfs tmpfs /run && mount --bind \"$1/local\" /usr/local \
             && mount --bind \"$1/tmp\" /tmp && shift && exec \"$@\"";
-        let enter = |program: &[&str]| {
+        let enter = |words: &[&str]| {
             let mut command = Command::new("unshare");
             command
                 .args(["--user", "--map-root-user", "--mount", "sh", "-c", mounts, "sh"])
                 .arg(self.0.path());
-            command.args(program).output().unwrap()
+            command.args(words).output().unwrap()
         };
         if !enter(&["true"]).status.success() {
             eprintln!("no script was run: this machine lets nobody make namespaces");
@@ -84,10 +83,10 @@ impl Guest {
     }
 }
 
-fn launch(source: Source<'_>, api: &str) -> Launch {
+fn launch(source: Source<'_>, api: &str) -> Program {
     let script = worker_script("builder", source, &values(api)).unwrap();
     let injected = BTreeMap::from([("A".to_owned(), "a $b 'c'".into())]);
-    Launch::worker(&script, CONFIG.into(), &injected)
+    worker_program(&script, &CONFIG.into(), &injected)
 }
 
 /// The shells that `/bin/sh` is on the systems of guests.

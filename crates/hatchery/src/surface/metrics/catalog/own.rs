@@ -7,27 +7,22 @@ use rookery_daemon::metrics::{Value, numbers_of};
 use rookery_fleet::deletion::Stop;
 
 use super::super::words;
-use super::{Row, counter, gauge, histogram};
-use crate::plan::Why;
+use super::{Row, counter, gauge, histogram, optional};
+use crate::plan::WaitReason;
 
-/// The metrics that only this hatchery has.
 pub static OWN: &[Row] = &[
     gauge(
         "rookery_cds_call_seconds",
         &[],
         "The median of how long the last ten calls of CDS took. Missing until there were ten.",
-        |sight, out| {
-            if let Some(median) = sight.report.launches.median_call {
-                out.value(median);
-            }
-        },
+        |s, out| optional(out, s.report.launches.median_call),
     ),
     counter(
         "rookery_cds_requests_total",
         &["route", "outcome"],
         "Requests to CDS, by what they do and what came of them.",
-        |sight, out| {
-            for ((what, how), count) in &sight.live.cds {
+        |s, out| {
+            for ((what, how), count) in &s.live.cds {
                 out.labelled(&[what, how], *count);
             }
         },
@@ -36,8 +31,8 @@ pub static OWN: &[Row] = &[
         "rookery_hatchery_addresses",
         &["state"],
         "Configured addresses that are free, used by a VM, or reserved for one that is not seen yet. Only where addresses are configured.",
-        |sight, out| {
-            if let Some(addresses) = &sight.fleet.addresses {
+        |s, out| {
+            if let Some(addresses) = &s.fleet.addresses {
                 let usage = addresses.usage;
                 out.labelled(&["free"], usage.free);
                 out.labelled(&["reserved"], usage.reserved);
@@ -49,8 +44,8 @@ pub static OWN: &[Row] = &[
         "rookery_hatchery_braked",
         &["what"],
         "What waits for a person since it is unusually much: running VMs that would be deleted, workers that would be disabled, VMs that vanished from the inventory.",
-        |sight, out| {
-            let braked = sight.report.braked.iter().map(|waiting| waiting.subject.as_str());
+        |s, out| {
+            let braked = s.report.braked.iter().map(|waiting| waiting.subject.as_str());
             out.words(numbers_of(&words::BRAKED, braked));
         },
     ),
@@ -58,48 +53,44 @@ pub static OWN: &[Row] = &[
         "rookery_hatchery_claim_misses_total",
         &["reason"],
         "Workers that got no warm VM, and warm VMs that could not be claimed.",
-        |sight, out| out.words(sight.events.misses.iter()),
+        |s, out| out.words(s.events.misses.iter()),
     ),
     gauge(
         "rookery_hatchery_clock_skew_seconds",
         &[],
         "How far vCenter's clock is ahead of ours. Missing until it was read.",
-        |sight, out| {
-            if let Some(skew) = sight.report.skew {
-                out.value(Value::Real(skew.as_secs_f64()));
-            }
-        },
+        |s, out| optional(out, s.report.skew.map(|skew| Value::Real(skew.as_secs_f64()))),
     ),
     counter(
         "rookery_hatchery_deletion_failures_total",
         &["reason"],
         "VMs that could not be deleted, by why they were to go.",
-        |sight, out| out.words(sight.events.failed_deletions.iter()),
+        |s, out| out.words(s.events.failed_deletions.iter()),
     ),
-    counter("rookery_hatchery_deletions_total", &["reason"], "VMs that were deleted.", |sight, out| {
-        out.words(sight.events.deletions.iter());
+    counter("rookery_hatchery_deletions_total", &["reason"], "VMs that were deleted.", |s, out| {
+        out.words(s.events.deletions.iter());
     }),
     gauge(
         "rookery_hatchery_deletions_stopped",
         &["reason"],
         "1 for the reason why nothing may be deleted.",
-        |sight, out| out.words(numbers_of(&words::STOPS, sight.report.stopped.iter().map(Stop::as_str))),
+        |s, out| out.words(numbers_of(&words::STOPS, s.report.stopped.iter().map(Stop::as_str))),
     ),
-    gauge("rookery_hatchery_draining", &[], "1 while no new jobs are taken.", |sight, out| {
-        out.value(sight.report.draining);
+    gauge("rookery_hatchery_draining", &[], "1 while no new jobs are taken.", |s, out| {
+        out.value(s.report.draining);
     }),
     gauge(
         "rookery_hatchery_elected",
         &[],
         "1 if vCenter's sessions show that no other hatchery of this name acts; 0 if the user may not see them.",
-        |sight, out| out.value(sight.events.elected.load(Ordering::Relaxed)),
+        |s, out| out.value(s.events.elected.load(Ordering::Relaxed)),
     ),
     counter(
         "rookery_hatchery_heartbeats_total",
         &["protocol", "outcome"],
         "Heartbeats that CDS took, and those that failed.",
-        |sight, out| {
-            for (protocol, beats) in [("v1", &sight.events.v1_beats), ("v2", &sight.events.v2_beats)] {
+        |s, out| {
+            for (protocol, beats) in [("v1", &s.events.v1_beats), ("v2", &s.events.v2_beats)] {
                 for (outcome, count) in beats.iter() {
                     out.labelled(&[protocol, outcome], count);
                 }
@@ -110,132 +101,118 @@ pub static OWN: &[Row] = &[
         "rookery_hatchery_expiry_timestamp_seconds",
         &["what"],
         "When a token or a certificate ends, in seconds since 1970. Missing where that is not known.",
-        |sight, out| {
-            for (subject, end) in &sight.live.expiries {
+        |s, out| {
+            for (subject, end) in &s.live.expiries {
                 out.labelled(&[subject.as_str()], u64::try_from(end.as_second()).unwrap_or(0));
             }
         },
     ),
-    gauge("rookery_hatchery_held_machines", &[], "VMs that somebody keeps to look at them.", |sight, out| {
-        out.value(sight.report.held.len());
+    gauge("rookery_hatchery_held_machines", &[], "VMs that somebody keeps to look at them.", |s, out| {
+        out.value(s.report.held.len());
     }),
     gauge(
         "rookery_hatchery_hold_wishes",
         &[],
         "Wishes to keep the VMs of workers that fail, as long as they wait.",
-        |sight, out| out.value(sight.report.wishes.len()),
+        |s, out| out.value(s.report.wishes.len()),
     ),
     gauge(
         "rookery_hatchery_inventory_age_seconds",
         &[],
         "How long ago vCenter confirmed what is known of its VMs.",
-        |sight, out| out.value(sight.live.inventory_age),
+        |s, out| out.value(s.live.inventory_age),
     ),
-    gauge("rookery_hatchery_inventory_complete", &[], "1 if all VMs are known.", |sight, out| {
-        out.value(sight.report.complete);
+    gauge("rookery_hatchery_inventory_complete", &[], "1 if all VMs are known.", |s, out| {
+        out.value(s.report.complete);
     }),
     histogram(
         "rookery_hatchery_job_start_seconds",
         &["path"],
         "From the moment a job was queued, by the clock of CDS, until its worker was launched, by how it got its VM.",
-        |sight, out| sight.events.waited.iter().for_each(|(way, times)| out.histogram(&[way], times)),
+        |s, out| s.events.waited.iter().for_each(|(way, times)| out.histogram(&[way], times)),
     ),
-    gauge(
-        "rookery_hatchery_jobs_queued",
-        &[],
-        "Jobs that wait, as far as they were heard of.",
-        |sight, out| out.value(sight.report.counts.queued),
-    ),
-    gauge(
-        "rookery_hatchery_jobs_waiting",
-        &["reason"],
-        "Jobs that get no worker now, by why.",
-        |sight, out| {
-            let reasons = sight.report.waiting.values().map(Why::as_str);
-            out.words(numbers_of(&words::WAITING, reasons));
-        },
-    ),
-    gauge(
-        "rookery_hatchery_last_pass_age_seconds",
-        &[],
-        "How long ago the last pass was made.",
-        |sight, out| out.value(sight.now.duration_since(sight.report.steady).unsigned_abs()),
-    ),
-    gauge("rookery_hatchery_launches", &[], "Workers between launch and registration.", |sight, out| {
-        out.value(sight.report.launches.under_way);
+    gauge("rookery_hatchery_jobs_queued", &[], "Jobs that wait, as far as they were heard of.", |s, out| {
+        out.value(s.report.counts.queued);
+    }),
+    gauge("rookery_hatchery_jobs_waiting", &["reason"], "Jobs that get no worker now, by why.", |s, out| {
+        let reasons = s.report.waiting.values().map(WaitReason::as_str);
+        out.words(numbers_of(&words::WAITING, reasons));
+    }),
+    gauge("rookery_hatchery_last_pass_age_seconds", &[], "How long ago the last pass was made.", |s, out| {
+        out.value(s.now.duration_since(s.report.steady).unsigned_abs());
+    }),
+    gauge("rookery_hatchery_launches", &[], "Workers between launch and registration.", |s, out| {
+        out.value(s.report.launches.under_way);
     }),
     gauge(
         "rookery_hatchery_launches_allowed",
         &[],
         "How many workers may be between launch and registration: maxConcurrentProvisioning, or fewer while CDS is slow.",
-        |sight, out| out.value(sight.report.launches.allowed),
+        |s, out| out.value(s.report.launches.allowed),
     ),
     counter(
         "rookery_hatchery_leaks_found_total",
         &["kind"],
         "What was found and put in order of what work that was cut off has left behind.",
-        |sight, out| out.words(sight.events.leaks.iter()),
+        |s, out| out.words(s.events.leaks.iter()),
     ),
     histogram(
         "rookery_hatchery_pass_seconds",
         &[],
         "How long passes took: looking, planning, beginning and reporting.",
-        |sight, out| out.histogram(&[], &sight.events.passes),
+        |s, out| out.histogram(&[], &s.events.passes),
     ),
-    counter(
-        "rookery_hatchery_stage_failures_total",
-        &["stage"],
-        "Parts of starts that failed.",
-        |sight, out| out.words(sight.events.stage_failures.iter()),
-    ),
+    counter("rookery_hatchery_stage_failures_total", &["stage"], "Parts of starts that failed.", |s, out| {
+        out.words(s.events.stage_failures.iter());
+    }),
     histogram(
         "rookery_hatchery_stage_seconds",
         &["stage"],
         "How long the parts of starts took that were done: taking the job, claiming or cloning a VM, turning a claimed one on, waiting for its guest, launching the worker.",
-        |sight, out| sight.events.stages.iter().for_each(|(stage, times)| out.histogram(&[stage], times)),
+        |s, out| s.events.stages.iter().for_each(|(stage, times)| out.histogram(&[stage], times)),
     ),
     counter(
         "rookery_hatchery_starts_total",
         &["path"],
         "Workers that were launched, by how they got their VM: the share that is not fresh is the hit ratio of the warm pool.",
-        |sight, out| out.words(sight.events.starts.iter()),
+        |s, out| out.words(s.events.starts.iter()),
     ),
     gauge(
         "rookery_hatchery_templates_resting",
         &[],
         "Templates that failed of late and are left alone for a while.",
-        |sight, out| out.value(sight.report.resting),
+        |s, out| out.value(s.report.resting),
     ),
-    gauge("rookery_hatchery_work_in_flight", &["work"], "Work under way.", |sight, out| {
-        out.words(numbers_of(&words::WORKS, sight.report.running.iter().map(|one| words::work(one.action))));
+    gauge("rookery_hatchery_work_in_flight", &["work"], "Work under way.", |s, out| {
+        out.words(numbers_of(&words::WORKS, s.report.running.iter().map(|one| words::work(one.action))));
     }),
     counter(
         "rookery_log_lines_lost_total",
         &[],
         "Log lines that could not be written to standard error in time, or at all.",
-        |sight, out| out.value(sight.live.lost_log_lines),
+        |s, out| out.value(s.live.lost_log_lines),
     ),
     counter(
         "rookery_panics_total",
         &[],
         "Tasks that ended with a panic, which is a bug in the hatchery.",
-        |sight, out| out.value(sight.live.panics),
+        |s, out| out.value(s.live.panics),
     ),
     gauge(
         "rookery_vcenter_operations",
         &["state"],
         "Heavy operations that vCenter is at, and those that wait for their turn.",
-        |sight, out| {
-            out.labelled(&["running"], sight.live.operations_running);
-            out.labelled(&["waiting"], sight.live.operations_waiting);
+        |s, out| {
+            out.labelled(&["running"], s.live.operations_running);
+            out.labelled(&["waiting"], s.live.operations_waiting);
         },
     ),
     counter(
         "rookery_vcenter_requests_total",
         &["method", "outcome"],
         "Requests to vCenter, by method and what came of them.",
-        |sight, out| {
-            for ((what, how), count) in &sight.live.vcenter {
+        |s, out| {
+            for ((what, how), count) in &s.live.vcenter {
                 out.labelled(&[what, how], *count);
             }
         },
