@@ -160,7 +160,11 @@ pub async fn start(mut parts: Parts, supervisor: &Supervisor) -> Result<Running,
             let leading = Leading { won, lease, over, lost };
             Box::pin(assembly.assemble(leading, &probes, supervisor)).await
         }
-        Err(error) => Err(error),
+        Err(error) => {
+            // The session ends with the last one that uses it.
+            drop(assembly);
+            Err(error)
+        }
     };
     if running.is_err() {
         timeout(GOODBYE, farewell(&cds, vcenter)).await.ok();
@@ -229,6 +233,8 @@ pub async fn look(parts: Parts, supervisor: &Supervisor) -> Result<Planned, Star
         () = stop.cancelled() => Err(StartError::Stopped),
         looked = Box::pin(looked) => looked,
     };
+    // The session ends with the last one that uses it.
+    drop(assembly);
     goodbye(supervisor, &cds, vcenter).await;
     looked
 }

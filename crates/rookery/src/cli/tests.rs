@@ -140,7 +140,7 @@ fn help_of_a_command_that_asks_a_hatchery() {
           --count <NUMBER>     How many VMs of failed workers [default: 1]
           --for <DURATION>     How long to keep each of them, at most 168h
           --within <DURATION>  How long to wait for failures, at most 168h [default: 24h]
-          --reason <TEXT>      WaitReason, for whoever finds them
+          --reason <TEXT>      Why, for whoever finds them
       -c, --config <FILE>      The settings file that the hatchery was started with
           --name <NAME>        The hatchery's name
       -h, --help               Print help (see more with '--help')

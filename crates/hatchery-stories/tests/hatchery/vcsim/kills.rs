@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
+use std::thread;
 use std::time::Duration;
 
 use rand::rngs::StdRng;
@@ -20,8 +21,25 @@ use super::{ADDRESSES, FLAVORS};
 /// Each one costs half a minute: whoever was killed leads again after two looks at the sessions.
 const KILLS: u32 = 3;
 
+/// Where the program is at home. Whoever fails shows what it logged.
+struct Home(TempDir);
+
+impl Home {
+    fn log(&self) -> String {
+        fs::read_to_string(self.0.path().join("log")).unwrap_or_default()
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            println!("{}", self.log());
+        }
+    }
+}
+
 /// Starts the program; what it logs and prints goes to files.
-fn start(folder: &TempDir) -> Child {
+fn start(Home(folder): &Home) -> Child {
     let log = fs::OpenOptions::new().append(true).create(true).open(folder.path().join("log"));
     let printed = fs::File::create(folder.path().join("printed"));
     Command::new(binary())
@@ -38,7 +56,7 @@ fn start(folder: &TempDir) -> Child {
 }
 
 /// Waits until it leads and acts.
-async fn serves(folder: &TempDir) {
+async fn serves(Home(folder): &Home) {
     eventually("it serves", async || {
         fs::read_to_string(folder.path().join("printed")).is_ok_and(|printed| printed.contains(" serves "))
     })
@@ -93,19 +111,19 @@ async fn killed_at_random_moments_it_loses_no_job_and_leaks_no_machine() {
 async fn killed_again_and_again(setup: &VcsimSetup, seed: u64) {
     let mut random = StdRng::seed_from_u64(seed);
     let before = setup.vms().await;
-    let folder = TempDir::new().expect("a folder");
-    let file = folder.path().join("hatchery.toml");
+    let home = Home(TempDir::new().expect("a folder"));
+    let file = home.0.path().join("hatchery.toml");
     fs::write(&file, setup.lab.settings_text()).expect("a file");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("it is ours");
 
     let mut jobs = Vec::new();
     let mut reached = Vec::new();
     for number in 0..KILLS {
-        let mut hatchery = start(&folder);
+        let mut hatchery = start(&home);
         // One at a time: with five clones at once vcsim locked itself up at each kill.
         let script = format!("sleep 1; echo nonce-{number}");
         jobs.push((number, setup.v2_job(&script, None).await));
-        serves(&folder).await;
+        serves(&home).await;
         sleep(Duration::from_millis(random.random_range(300..4000))).await;
         hatchery.kill().await.expect("it can be killed");
         let ours = setup.ours().await;
@@ -114,15 +132,14 @@ async fn killed_again_and_again(setup: &VcsimSetup, seed: u64) {
     }
     println!("VMs and running VMs at each kill: {reached:?}");
 
-    let mut hatchery = start(&folder);
-    let log = || fs::read_to_string(folder.path().join("log")).unwrap_or_default();
+    let mut hatchery = start(&home);
     for (number, job) in &jobs {
         // A kill between the take and the order of a machine leaves a job that CDS itself queues again.
         let ended = setup.lab.ended(job).await;
-        assert_eq!(ended.status, Status::Success, "{ended:#?}\n{}", log());
+        assert_eq!(ended.status, Status::Success, "{ended:#?}");
         assert_eq!(ended.logs.trim_end(), format!("nonce-{number}"), "{ended:#?}");
         let successes = ended.history.iter().filter(|(_, status)| *status == Status::Success).count();
-        assert_eq!((successes, ended.workers.len()), (1, 1), "{ended:#?}\n{}", log());
+        assert_eq!((successes, ended.workers.len()), (1, 1), "{ended:#?}");
         addresses(setup).await;
     }
     setup.swept(1).await;
