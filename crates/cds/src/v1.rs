@@ -18,7 +18,7 @@ use crate::job::V1JobId;
 use crate::monitoring::MonitoringStatus;
 use crate::path::segment;
 use crate::session::Session;
-use crate::worker::{Cdn, WireWorker, Worker};
+use crate::worker::{Cdn, V1Worker, Worker};
 
 pub use models::{ModelSecret, V1Model, VirtualMachine};
 pub use queue::{BookedBy, Group, RegionFilter, Requirement, RequirementKind, SpawnInfo, V1Job};
@@ -62,7 +62,7 @@ impl V1 {
     /// The workers of this hatchery that have registered, disabled ones included.
     pub async fn workers(&self) -> Result<Vec<Worker>, CdsError> {
         let answer = self.session.call(&Call::get("list the V1 workers", "/worker")).await?;
-        Ok(answer.list::<WireWorker>()?.into_iter().map(Worker::from).collect())
+        Ok(answer.list::<V1Worker>()?.into_iter().map(Worker::from).collect())
     }
 
     /// Disables a worker. If it runs a job, CDS fails that job.

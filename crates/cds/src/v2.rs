@@ -18,7 +18,7 @@ use crate::feed;
 use crate::job::V2JobId;
 use crate::monitoring::MonitoringStatus;
 use crate::session::Session;
-use crate::worker::{Cdn, WireWorker, Worker};
+use crate::worker::{Cdn, V2Worker, Worker};
 
 pub use model_path::{InvalidModelPath, ModelPath};
 pub use models::{V2Model, V2ModelSpec};
@@ -56,7 +56,7 @@ impl V2 {
     /// The workers of this hatchery that have registered. One that has ended disappears within seconds.
     pub async fn workers(&self) -> Result<Vec<Worker>, CdsError> {
         let answer = self.session.call(&Call::get("list the V2 workers", "/v2/worker")).await?;
-        Ok(answer.list::<WireWorker>()?.into_iter().map(Worker::from).collect())
+        Ok(answer.list::<V2Worker>()?.into_iter().map(Worker::from).collect())
     }
 
     /// Where workers send their logs.

@@ -45,27 +45,47 @@ impl Default for WorkerStatus {
     }
 }
 
-/// A worker in the words of `GET /worker` and of `GET /v2/worker`, each of which has a key of its own for its job.
+/// A worker in the words of `GET /worker`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct WireWorker {
+pub(crate) struct V1Worker {
     id: String,
     name: String,
     status: WorkerStatus,
-    #[serde(alias = "lastbeat", deserialize_with = "json::time")]
-    last_beat: Option<Timestamp>,
+    #[serde(deserialize_with = "json::time")]
+    lastbeat: Option<Timestamp>,
     job_run_id: i64,
+    model_name: String,
+    hatchery_name: String,
+}
+
+/// A worker in the words of `GET /v2/worker`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct V2Worker {
+    id: String,
+    name: String,
+    status: WorkerStatus,
+    #[serde(deserialize_with = "json::time")]
+    last_beat: Option<Timestamp>,
     run_job_id: String,
     model_name: String,
     hatchery_name: String,
 }
 
-impl From<WireWorker> for Worker {
-    fn from(worker: WireWorker) -> Self {
-        let WireWorker { id, name, status, last_beat, job_run_id, run_job_id, model_name, hatchery_name } =
-            worker;
-        let v1 = V1JobId::try_from(job_run_id).ok().map(JobId::V1);
-        let job = v1.or_else(|| V2JobId::try_from(run_job_id).ok().map(JobId::V2));
+impl From<V1Worker> for Worker {
+    fn from(worker: V1Worker) -> Self {
+        let V1Worker { id, name, status, lastbeat, job_run_id, model_name, hatchery_name } = worker;
+        let job = V1JobId::try_from(job_run_id).ok().map(JobId::V1);
+        let model = Some(model_name).filter(|name| !name.is_empty());
+        Self { id, name, status, last_beat: lastbeat, job, model, hatchery: hatchery_name }
+    }
+}
+
+impl From<V2Worker> for Worker {
+    fn from(worker: V2Worker) -> Self {
+        let V2Worker { id, name, status, last_beat, run_job_id, model_name, hatchery_name } = worker;
+        let job = V2JobId::try_from(run_job_id).ok().map(JobId::V2);
         let model = Some(model_name).filter(|name| !name.is_empty());
         Self { id, name, status, last_beat, job, model, hatchery: hatchery_name }
     }

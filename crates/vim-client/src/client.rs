@@ -44,6 +44,9 @@ pub(crate) const RETRIES: Backoff =
 const GOES_AT_ONCE: [&str; 4] =
     [WaitForUpdatesEx::NAME, CancelWaitForUpdates::NAME, Login::NAME, Logout::NAME];
 
+/// How large the list of versions may be: whoever is no vCenter may have a long page there.
+const VERSIONS: usize = 1 << 20;
+
 /// What all requests beside the SOAP interface are counted as.
 const REST: &str = "REST";
 
@@ -426,7 +429,8 @@ impl Wire {
         ];
         headers.extend(cookie.map(|cookie| (COOKIE, cookie)));
         let body = envelope::call(method, Some(&operation));
-        let reply = self.exchange(hyper::Method::POST, "/sdk", headers, body, deadline).await;
+        let reply =
+            self.exchange(hyper::Method::POST, "/sdk", headers, body, deadline, self.limits.bytes).await;
         let reply = reply.map_err(|error| self.failed(M::NAME, error))?;
         debug!(
             method = M::NAME,
@@ -448,12 +452,13 @@ impl Wire {
         mut headers: Vec<(HeaderName, &str)>,
         body: String,
         deadline: Duration,
+        max_bytes: usize,
     ) -> Result<Reply, HttpError> {
         headers.push((ACCEPT_ENCODING, "gzip"));
         let exchange = async {
             let response = self.http.send(method, path, &headers, whole(body)).await?;
             let (status, cookie) = (response.status(), session_cookie(response.headers()));
-            Ok(Reply { status, cookie, body: read_whole(response, self.limits.bytes).await? })
+            Ok(Reply { status, cookie, body: read_whole(response, max_bytes).await? })
         };
         timeout(deadline, exchange).await.unwrap_or(Err(HttpError::TimedOut(deadline)))
     }
@@ -468,7 +473,7 @@ impl Wire {
         body: String,
         deadline: Duration,
     ) -> Result<Reply, CallError> {
-        let outcome = self.exchange(method, path, headers, body, deadline).await;
+        let outcome = self.exchange(method, path, headers, body, deadline, self.limits.bytes).await;
         self.counted(REST, outcome.map_err(|error| self.failed(what, error)))
     }
 
@@ -479,7 +484,8 @@ impl Wire {
 
     async fn negotiated_version(&self) -> Result<String, CallError> {
         let (path, deadline) = ("/sdk/vimServiceVersions.xml", self.deadlines.call);
-        let reply = self.exchange(hyper::Method::GET, path, Vec::new(), String::new(), deadline).await;
+        let get = self.exchange(hyper::Method::GET, path, Vec::new(), String::new(), deadline, VERSIONS);
+        let reply = get.await;
         let reply = reply.map_err(|error| self.failed("vimServiceVersions.xml", error))?;
         // A server without the file is still spoken to, in the oldest version that has what we need.
         let offered = envelope::versions(&reply.body).unwrap_or_default();

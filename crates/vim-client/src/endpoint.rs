@@ -11,6 +11,8 @@ pub struct Endpoint(rookery_dial::Endpoint);
 /// Why a text is not a vCenter's address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidEndpoint {
+    #[error("the address is empty: give a host, host:port or https://host/sdk")]
+    Empty,
     #[error(transparent)]
     Address(#[from] InvalidAddress),
     #[error("the path {path:?} is not /sdk: other paths of a vCenter do not speak this protocol")]
@@ -20,7 +22,10 @@ pub enum InvalidEndpoint {
 impl Endpoint {
     /// Reads an address, and the credentials that may stand before an `@` in it.
     pub fn parse(given: &str) -> Result<(Self, Option<UserInfo>), InvalidEndpoint> {
-        let Address { endpoint, user_info, path } = Address::parse(given)?;
+        let Address { endpoint, user_info, path } = match Address::parse(given) {
+            Err(InvalidAddress::Empty) => return Err(InvalidEndpoint::Empty),
+            parsed => parsed?,
+        };
         if matches!(path.as_str(), "" | "/" | "/sdk" | "/sdk/") {
             Ok((Self(endpoint), user_info))
         } else {

@@ -63,7 +63,7 @@ pub fn itself(obj: MoRef) -> ObjectSpec {
 /// What a property of an object leads to.
 pub fn through(obj: MoRef, path: &str) -> ObjectSpec {
     let step = TraversalSpec {
-        name: Some("members".into()),
+        name: None,
         kind: obj.kind().into(),
         path: path.into(),
         skip: Some(false),

@@ -192,11 +192,14 @@ impl Judge<'_> {
 
     fn reason(&self, machine: &Machine, mark: &Mark) -> Result<Reason, KeepReason> {
         let standing = standing(machine, self.facts.owner);
-        if matches!(standing, Standing::Foreign | Standing::Unknown) {
-            return Err(KeepReason::Unknown);
-        }
-        if standing == Standing::Template {
-            return Err(KeepReason::Template);
+        match standing {
+            Standing::Foreign | Standing::Unknown => return Err(KeepReason::Unknown),
+            Standing::Template => return Err(KeepReason::Template),
+            Standing::TemplateInMaking
+            | Standing::Pooled
+            | Standing::HalfClaimed
+            | Standing::Worker
+            | Standing::Registering => {}
         }
         if let Some(condemned_for) = self.noticed.condemned.get(&machine.id) {
             return Ok(Reason::Doomed(*condemned_for));

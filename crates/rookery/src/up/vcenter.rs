@@ -188,3 +188,22 @@ async fn serve(supervisor: &Supervisor, wanted: &Simulation, seed: u64) -> anyho
     let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     Embedded::start(&wanted.model, settings, local, None, clock, supervisor).await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_model_can_be_used_and_have_other_templates() {
+        let build = |model: Model| {
+            model.build(rookery_vim_sim::Settings::default(), jiff::Timestamp::UNIX_EPOCH).expect("a world");
+        };
+        build(model().expect("a model"));
+        let names = BTreeSet::from(["centos".to_owned(), "web-1".to_owned()]);
+        let model = model_with(&names).expect("a model");
+        let templates =
+            model.datacenters.iter().flat_map(|datacenter| &datacenter.vms).filter(|vm| vm.template);
+        assert_eq!(templates.map(|vm| vm.name.clone()).collect::<BTreeSet<_>>(), names);
+        build(model);
+    }
+}

@@ -76,7 +76,9 @@ pub(crate) fn complaint(error: &InvalidEndpoint) -> String {
         {
             "what stands behind the colon is not a port".to_owned()
         }
-        InvalidEndpoint::Address(_) | InvalidEndpoint::Path { .. } => error.to_string(),
+        InvalidEndpoint::Empty | InvalidEndpoint::Address(_) | InvalidEndpoint::Path { .. } => {
+            error.to_string()
+        }
     }
 }
 
