@@ -69,7 +69,7 @@ pub async fn connect_over(options: Options, dial: Arc<dyn Dial>) -> Result<Conne
 pub async fn eventually<F: Future<Output = bool>>(what: &str, mut look: impl FnMut() -> F) {
     // On paused time each look costs more than the time in between.
     let (soon, later) = (Duration::from_millis(50), Duration::from_secs(1));
-    for pause in std::iter::repeat_n(soon, 600).chain(std::iter::repeat_n(later, 570)) {
+    for pause in std::iter::repeat_n(soon, 600).chain(std::iter::repeat_n(later, 270)) {
         if look().await {
             return;
         }
