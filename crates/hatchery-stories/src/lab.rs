@@ -8,7 +8,7 @@ use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use rookery_cds_sim::worker::{Step, Task};
 use rookery_cds_sim::{
-    BuiltinConsumer, CodeModel, Config, HatcheryConsumer, Job, NewJob, Protocol, SigningKey, Status,
+    BuiltinConsumer, CodeModel, Config, HatcheryConsumer, Job, NewJob, Protocol, SigningKey,
 };
 use rookery_daemon::settings::Origin;
 use rookery_daemon::{Clock, Supervisor};
@@ -389,10 +389,7 @@ password = "guest-secret"
 
     /// Waits until a job has ended.
     pub async fn ended(&self, id: &str) -> Job {
-        eventually(&format!("job {id} ends"), async || {
-            matches!(self.job(id).await.status, Status::Success | Status::Fail | Status::Stopped)
-        })
-        .await;
+        eventually(&format!("job {id} ends"), async || self.job(id).await.status.is_final()).await;
         self.job(id).await
     }
 

@@ -1,12 +1,13 @@
 //! What stories look at: machines as the vCenter has them, and proof that a job's script ran in one of them.
 
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use rookery_cds_sim::{Job, Status};
 use rookery_hatchery::surface::report::Report;
 use rookery_hatchery_stories::{Lab, LabOptions, Scene};
-use rookery_kit::Vm;
+use rookery_kit::{Vm, eventually};
 use rookery_vim_sim::{Access, Change, Control, Durations, GuestTimes, Permission, Rule, User};
 use serde_json::Value;
 use tokio::time::timeout;
@@ -92,12 +93,23 @@ pub(super) fn probe(nonce: &str) -> String {
 
 /// Waits until a job has succeeded, and proves that it ran in the guest of the machine that has its worker's name. Of
 /// workers that are played only the log tells.
+///
+/// The machine is looked at while the job runs, too: once its worker has signed out, CDS lists it as disabled, and a sweep
+/// that comes before the machine is off removes it without a grace period.
 pub(super) async fn ran(lab: &Lab, id: &str, nonce: &str) -> (Job, Seen) {
-    let job = lab.ended(id).await;
+    let machine = RefCell::new(None);
+    eventually(&format!("job {id} ends"), async || {
+        let job = lab.job(id).await;
+        if let Some(seen) = named(lab, &job.worker_name).await {
+            machine.replace(Some(seen));
+        }
+        job.status.is_final()
+    })
+    .await;
+    let (job, machine) = (lab.job(id).await, machine.into_inner());
     assert_eq!(job.status, Status::Success, "{job:#?}");
     assert!(job.logs.contains(nonce), "{job:#?}");
-    let machine = named(lab, &job.worker_name).await;
-    let machine = machine.unwrap_or_else(|| panic!("no machine is called like the worker: {job:#?}"));
+    let machine = machine.unwrap_or_else(|| panic!("no machine was called like the worker: {job:#?}"));
     if !lab.plays_workers() {
         assert!(job.logs.contains(&format!("guest={}\n", machine.id)), "{machine:?} {}", job.logs);
     }
