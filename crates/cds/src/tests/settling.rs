@@ -120,6 +120,12 @@ impl World {
         let route = asked.uri.rsplit('/').next().unwrap_or_default();
         match (asked.method.as_str(), route) {
             ("POST", "book") if self.holder.is_some() => refusal(403, 89),
+            ("PUT", "book") if self.holder.is_some() => refusal(403, 115),
+            ("PUT", "book") => {
+                self.holder = Some(US);
+                self.gained += 1;
+                empty()
+            }
             ("POST", "take") if self.status != "Waiting" => refusal(404, 38),
             ("POST", "book" | "take") => {
                 self.holder = Some(US);
@@ -214,6 +220,22 @@ async fn a_request_that_never_arrived_is_sent_again() {
     assert_eq!(world.lock().unwrap().gained, 1);
     let (outcome, _, _) = book(&[Fate::RequestLost; 3]).await;
     assert!(outcome.unwrap_err().may_have_happened(), "it may still be under way");
+}
+
+/// CDS frees it after six minutes only, in which its jobs would wait.
+#[tokio::test(start_paused = true)]
+async fn a_model_whose_booking_may_be_ours_is_taken_for_ours() {
+    use Fate::{AnswerLost, AnswerReplaced, Late, RequestLost};
+
+    for fates in [&[AnswerLost][..], &[AnswerReplaced], &[RequestLost], &[Late], &[AnswerLost, RequestLost]] {
+        let world = World::new(fates);
+        kit(&world).v1().book_model("shared.infra", "debian").await.unwrap();
+        assert_eq!(seen(&world, |world| (world.holder, world.gained)), (Some(US), 1), "{fates:?}");
+    }
+    let world = World::new(&[]);
+    world.lock().unwrap().holder = Some(OTHER);
+    let refused = kit(&world).v1().book_model("shared.infra", "debian").await.unwrap_err();
+    assert!(refused.is_lost_race(), "{refused:?}");
 }
 
 /// The second request is refused because the first one has arrived meanwhile: that is no lost race.

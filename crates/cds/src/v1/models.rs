@@ -13,9 +13,10 @@ use serde_json::json;
 use super::V1;
 use super::queue::{Group, Requirement};
 use crate::api::{Call, Repeat};
-use crate::error::CdsError;
+use crate::error::{CdsError, ErrorId};
 use crate::json;
 use crate::path::segment;
+use crate::settle::{Seen, settle};
 
 /// The group whose models are everybody's.
 const SHARED: &str = "shared.infra";
@@ -112,11 +113,22 @@ impl V1 {
         self.session.call(&Call::get(what, route(group, name, "/secret"))).await?.list()
     }
 
-    /// Books a model for registration, for six minutes. If the answer is lost, so is the slot: it frees itself.
+    /// Books a model for registration, for six minutes.
+    ///
+    /// CDS tells nobody who has booked a model. After a lost answer it is booked once more, and "already booked" counts as
+    /// ours then: at worst another hatchery was faster in that moment, and both register the model, which does no harm. A
+    /// slot that is ours without our knowing it would keep the model's jobs waiting for six minutes.
     pub async fn book_model(&self, group: &str, name: &str) -> Result<(), CdsError> {
         let what = format!("book worker model {group}/{name}");
-        let call = Call::new(what, Method::PUT, route(group, name, "/book"), Repeat::IfNotDone);
-        self.session.call(&call).await.map(drop)
+        let book = Call::new(what, Method::PUT, route(group, name, "/book"), Repeat::Never);
+        let attempt = async || self.session.call(&book).await.map(drop);
+        let once_more = async || match attempt().await {
+            Ok(()) => Ok(Seen::Done(())),
+            Err(error) if error.is(ErrorId::MODEL_ALREADY_BOOKED) => Ok(Seen::Done(())),
+            Err(error) if error.is_transient() || error.may_have_happened() => Ok(Seen::NotDone),
+            Err(error) => Err(error),
+        };
+        settle(attempt, once_more).await
     }
 
     /// Reports that a worker of a model could not be started, or did not register; frees the model's booking.

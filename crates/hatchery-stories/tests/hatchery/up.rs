@@ -120,8 +120,8 @@ async fn with_trouble_on_both_sides_every_job_has_a_result_and_nothing_is_left()
         "{found:?}"
     );
     assert_eq!(found.values().sum::<usize>(), 50, "{found:?}");
-    // How many faults there are depends on how long it takes: a job may meet too many of them on a slow machine.
-    assert!(found.get("Success").is_some_and(|good| *good > 25), "{found:?}");
+    // Workers meet faults, too: one whose session CDS has ended gives up, and its job fails with it.
+    assert!(found.get("Success").is_some_and(|good| *good >= 40), "{found:?}");
     let trouble = said.lines().rev().find(|line| line.starts_with("trouble  ")).expect("what went wrong");
     let calls = figures(trouble, "trouble  ");
     assert!(calls.len() == 2 && calls.iter().all(|count| *count > 20), "{trouble}");
