@@ -100,6 +100,7 @@ fn hint(error: &anyhow::Error) -> Option<String> {
             CallError::Fault { .. }
             | CallError::Lost { .. }
             | CallError::Closed { .. }
+            | CallError::Unwritable { .. }
             | CallError::NoLease { .. },
         )
         | None => None,

@@ -165,6 +165,12 @@ pub(crate) async fn run(loaded: &Loaded, command: Command, out: &mut Out) -> any
     if let Command::Create(on) = &command {
         on.args.check()?;
     }
+    if let Command::Rename(on) = &command {
+        on.args.check()?;
+    }
+    if let Command::Snapshot(on) = &command {
+        on.args.check()?;
+    }
     let purpose = command.session().map_or("vm", |(purpose, _)| purpose);
     let ended = with_session(vcenter, purpose, async |session| match &command {
         Command::Ls(on) => ls::run(session, &on.args, out).await,

@@ -428,7 +428,8 @@ impl Wire {
             (HeaderName::from_static("soapaction"), self.soap_action.as_str()),
         ];
         headers.extend(cookie.map(|cookie| (COOKIE, cookie)));
-        let body = envelope::call(method, Some(&operation));
+        let body = envelope::call(method, Some(&operation))
+            .map_err(|source| CallError::Unwritable { method: M::NAME, source })?;
         let reply =
             self.exchange(hyper::Method::POST, "/sdk", headers, body, deadline, self.limits.bytes).await;
         let reply = reply.map_err(|error| self.failed(M::NAME, error))?;

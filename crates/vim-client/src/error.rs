@@ -1,7 +1,7 @@
 use hyper::StatusCode;
 use rookery_dial::{DialError, HttpError};
 use rookery_vim::envelope::AnswerError;
-use rookery_vim::{Fault, FaultKind};
+use rookery_vim::{Fault, FaultKind, Unwritable};
 
 use crate::endpoint::Endpoint;
 
@@ -29,6 +29,9 @@ pub enum CallError {
     /// The client has logged out.
     #[error("{method} was not sent: the client has logged out")]
     Closed { method: &'static str },
+    /// A text of the request would arrive changed. Nothing was done.
+    #[error("{method} was not sent")]
+    Unwritable { method: &'static str, source: Unwritable },
     /// This process may not change anything now. Nothing was done.
     #[error("{method} was not sent: this process holds no lease to change anything")]
     NoLease { method: &'static str },
@@ -59,6 +62,7 @@ impl CallError {
             Self::NotUnderstood { .. } => "not_understood",
             Self::Closed { .. } => "closed",
             Self::NoLease { .. } => "no_lease",
+            Self::Unwritable { .. } => "unwritable",
         }
     }
 
@@ -78,7 +82,10 @@ impl CallError {
             Self::Fault { source, .. } => source.is_transient(),
             Self::Unreachable { source, .. } => source.is_transient(),
             Self::Lost { .. } | Self::Unavailable { .. } | Self::NoLease { .. } => true,
-            Self::Credentials { .. } | Self::NotUnderstood { .. } | Self::Closed { .. } => false,
+            Self::Credentials { .. }
+            | Self::NotUnderstood { .. }
+            | Self::Closed { .. }
+            | Self::Unwritable { .. } => false,
         }
     }
 
@@ -100,6 +107,7 @@ impl CallError {
             | Self::Credentials { .. }
             | Self::Unreachable { .. }
             | Self::Closed { .. }
+            | Self::Unwritable { .. }
             | Self::NoLease { .. } => false,
         }
     }

@@ -95,9 +95,12 @@ impl Args {
         let cpus = self.cpus.as_deref().and_then(|text| problems.keep("--cpus", arguments::cpus(text)));
         let memory_mb =
             self.memory.as_deref().and_then(|text| problems.keep("--memory", arguments::memory_mb(text)));
+        problems.keep("NAME", arguments::name(&self.name));
         let extra_config = arguments::settings(&self.set, &mut problems);
         let guest = self.guest.check(&mut problems);
-        let annotation = self.annotation.clone();
+        let annotation =
+            self.annotation.as_deref().and_then(|text| problems.keep("--annotation", arguments::lines(text)));
+        self.site.check(&mut problems);
         let change = Change { name: None, annotation, instance_uuid: None, cpus, memory_mb, extra_config };
         WrongArguments::unless(problems, guest.map(|guest| (change, guest)))
     }
@@ -108,7 +111,8 @@ impl GuestArgs {
         let Self { ip, dhcp, gateway, dns, domain } = self;
         let servers: Vec<_> = dns.iter().map(|text| problems.keep("--dns", text.parse::<IpAddr>())).collect();
         let dns = servers.iter().flatten().map(ToString::to_string).collect();
-        let domain = domain.clone().unwrap_or_default();
+        let domain = domain.as_deref().and_then(|text| problems.keep("--domain", arguments::name(text)));
+        let domain = domain.unwrap_or_default();
         if *dhcp && ip.is_some() {
             problems.push("--dhcp", "an address is either asked for or given with --ip");
         }

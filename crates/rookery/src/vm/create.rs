@@ -114,12 +114,18 @@ pub(super) struct Checked {
     cdrom: Option<Cdrom>,
     boot: Vec<BootDevice>,
     uuid: Option<Uuid>,
+    annotation: Option<String>,
     settings: Vec<(String, String)>,
 }
 
 impl Args {
     pub(super) fn check(&self) -> Result<Checked, WrongArguments> {
         let mut problems = Problems::new();
+        problems.keep("NAME", arguments::name(&self.name));
+        problems.keep("--guest-id", arguments::name(&self.guest_id));
+        let annotation =
+            self.annotation.as_deref().and_then(|text| problems.keep("--annotation", arguments::lines(text)));
+        self.site.check(&mut problems);
         let cpus = problems.keep("--cpus", arguments::cpus(&self.cpus));
         let memory_mb = problems.keep("--memory", arguments::memory_mb(&self.memory));
         let thin = !self.thick;
@@ -151,6 +157,7 @@ impl Args {
             }),
             boot: boot.into_iter().flatten().collect(),
             uuid,
+            annotation,
             settings,
         });
         WrongArguments::unless(problems, checked)
@@ -176,7 +183,7 @@ impl Args {
 fn image(text: &str) -> Result<String, String> {
     let path = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     match path {
-        Some((datastore, path)) if !datastore.is_empty() && !path.trim().is_empty() => Ok(text.to_owned()),
+        Some((datastore, path)) if !datastore.is_empty() && !path.trim().is_empty() => arguments::name(text),
         Some(_) | None => Err(format!("expected a path such as \"[datastore] iso/x.iso\", found {text:?}")),
     }
 }
@@ -242,7 +249,7 @@ async fn order(session: &Session, args: &Args) -> anyhow::Result<CreateOrder> {
         cpus: checked.cpus,
         cores_per_socket: None,
         memory_mb: checked.memory_mb,
-        annotation: args.annotation.clone(),
+        annotation: checked.annotation,
         extra_config: checked.settings,
         bios_uuid: checked.uuid,
         instance_uuid: None,

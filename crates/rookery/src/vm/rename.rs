@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::builder::NonEmptyStringValueParser;
-use rookery_daemon::settings::duration;
+use rookery_daemon::settings::{Problems, duration};
 use rookery_vim::{FaultKind, MoRef};
 use rookery_vim_client::{OperationError, Snapshot, Vm};
 use tokio::time::Instant;
 
+use super::arguments::{self, WrongArguments};
 use super::pick;
 use super::power::is_open;
 use crate::Ending;
@@ -27,6 +28,14 @@ pub struct Args {
     /// How long to wait for it
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     wait: Duration,
+}
+
+impl Args {
+    pub(super) fn check(&self) -> Result<String, WrongArguments> {
+        let mut problems = Problems::new();
+        let name = problems.keep("NEW", arguments::name(&self.new));
+        WrongArguments::unless(problems, name)
+    }
 }
 
 /// Why a VM does not have the name that it was to have.

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::builder::NonEmptyStringValueParser;
-use rookery_daemon::settings::duration;
+use rookery_daemon::settings::{Problems, duration};
 
+use super::arguments::{self, WrongArguments};
 use super::pick;
 use crate::Ending;
 use crate::output::{Out, printable};
@@ -22,6 +23,14 @@ pub struct Args {
     /// How long to wait for it
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     wait: Duration,
+}
+
+impl Args {
+    pub(super) fn check(&self) -> Result<String, WrongArguments> {
+        let mut problems = Problems::new();
+        let name = problems.keep("SNAPSHOT", arguments::name(&self.name));
+        WrongArguments::unless(problems, name)
+    }
 }
 
 pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {

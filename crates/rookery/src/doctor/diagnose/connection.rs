@@ -194,6 +194,7 @@ fn login(observed: &Observed, refusal: Option<&Refusal>, source: Source) -> Find
         CallError::Fault { .. }
         | CallError::Lost { .. }
         | CallError::Closed { .. }
+        | CallError::Unwritable { .. }
         | CallError::NoLease { .. } => {
             problem_of_call("the login failed", error, "the user may not be allowed to log in")
         }
