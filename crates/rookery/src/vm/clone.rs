@@ -15,6 +15,7 @@ use rookery_vim_client::{
 use super::arguments::{self, WrongArguments};
 use super::marks;
 use super::pick;
+use super::run::quoted;
 use super::site::{Finder, SiteArgs};
 use crate::Ending;
 use crate::output::{Out, printable, showing_progress};
@@ -140,7 +141,9 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
     let cloned = showing_progress(&what, async |progress| {
         Box::pin(session.machines().clone_vm(&order, args.wait, Some(progress))).await
     });
-    let vm = cloned.await?;
+    let look = appears(&order.name);
+    let what = format!("clone {} ({}) as {look}", printable(&source.name), source.id.id());
+    let vm = session.orders.during(what, cloned).await?;
     out.line(&format!("{}: cloned as {}", printable(&order.name), vm.id())).await?;
     Ok(Ending::Done)
 }
@@ -185,6 +188,11 @@ async fn order(session: &Session, source: &Vm, args: &Args) -> anyhow::Result<Cl
         guest,
         power_on: args.on,
     })
+}
+
+/// The name of a new VM, and how to look for it.
+pub(super) fn appears(name: &str) -> String {
+    format!("{}; look with `rookery vm ls {}`", printable(name), quoted(&printable(name)))
 }
 
 /// The notes of a clone, if those of its source say whose machine that is: the clone is nobody's.

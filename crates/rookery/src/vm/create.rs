@@ -12,7 +12,7 @@ use rookery_vim_client::{
 };
 
 use super::arguments::{self, WrongArguments};
-use super::clone::backing;
+use super::clone::{appears, backing};
 use super::site::{Finder, SiteArgs};
 use crate::Ending;
 use crate::output::{Out, printable, showing_progress};
@@ -210,9 +210,11 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
     let made = showing_progress(&what, async |progress| {
         Box::pin(session.machines().create_vm(&order, args.wait, Some(progress))).await
     });
-    let vm = made.await?;
+    let vm = session.orders.during(format!("create {}", appears(&order.name)), made).await?;
     if args.on {
-        let started = session.machines().power(&vm, PowerChange::On, args.wait).await;
+        let started = session.machines().power(&vm, PowerChange::On, args.wait);
+        let what = format!("power on {name} ({0}); look with `rookery vm info {0}`", vm.id());
+        let started = session.orders.during(what, started).await;
         started.with_context(|| format!("{:?} was created as {}, but did not start", order.name, vm.id()))?;
     }
     out.line(&format!("{name}: created as {}", vm.id())).await?;

@@ -8,6 +8,7 @@ use rookery_daemon::settings::{Problems, duration};
 
 use super::arguments::{self, WrongArguments};
 use super::pick;
+use super::power::order;
 use crate::Ending;
 use crate::output::{Out, printable};
 use crate::session::Session;
@@ -35,7 +36,9 @@ impl Args {
 
 pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let vm = pick(session.first.vms(), &args.vm)?;
-    let taken = session.machines().snapshot(&vm.id, &args.name, args.wait).await;
+    let what = format!("snapshot {} of", printable(&args.name));
+    let taken = session.machines().snapshot(&vm.id, &args.name, args.wait);
+    let taken = session.orders.during(order(&what, vm), taken).await;
     let snapshot = taken.with_context(|| format!("no snapshot of {:?} was seen", vm.name))?;
     out.line(&format!("{}: snapshot {} is {}", printable(&vm.name), printable(&args.name), snapshot.id()))
         .await?;
