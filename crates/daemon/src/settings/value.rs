@@ -69,11 +69,11 @@ impl Value {
     }
 }
 
-/// `1` and `0` because other programs' variables are written that way (`GOVC_INSECURE=1`).
+/// Also as Go's `strconv.ParseBool` reads it: other programs' variables are written that way (`GOVC_INSECURE=1`).
 fn flag(text: &str) -> Option<bool> {
     match text.to_ascii_lowercase().as_str() {
-        "true" | "1" => Some(true),
-        "false" | "0" => Some(false),
+        "true" | "t" | "1" => Some(true),
+        "false" | "f" | "0" => Some(false),
         _ => None,
     }
 }
@@ -100,5 +100,23 @@ pub fn describe(value: &toml::Value) -> &'static str {
         toml::Value::Datetime(_) => "a date",
         toml::Value::Array(_) => "a list",
         toml::Value::Table(_) => "a table",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flag_is_written_as_go_programs_take_it() {
+        for yes in ["1", "t", "T", "TRUE", "true", "True"] {
+            assert_eq!(flag(yes), Some(true), "{yes}");
+        }
+        for no in ["0", "f", "F", "FALSE", "false", "False"] {
+            assert_eq!(flag(no), Some(false), "{no}");
+        }
+        for unclear in ["", "yes", "on", "2", "tr", " true"] {
+            assert_eq!(flag(unclear), None, "{unclear}");
+        }
     }
 }
