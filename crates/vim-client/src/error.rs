@@ -15,7 +15,7 @@ pub enum CallError {
     #[error("{endpoint} refused the user name or password of {user}")]
     Credentials { endpoint: String, user: String },
     /// The connection failed. Nothing was done.
-    #[error("{endpoint} cannot be reached")]
+    #[error("{endpoint} {}", unusable(source))]
     Unreachable { endpoint: String, source: DialError },
     /// The request was sent and no complete answer came: it may have been carried out.
     #[error("the answer to {method} was lost")]
@@ -35,6 +35,19 @@ pub enum CallError {
     /// This process may not change anything now. Nothing was done.
     #[error("{method} was not sent: this process holds no lease to change anything")]
     NoLease { method: &'static str },
+}
+
+/// What is wrong with a server that there is no connection to.
+fn unusable(error: &DialError) -> &'static str {
+    match error {
+        DialError::Certificate { .. } | DialError::WrongThumbprint { .. } => "is not trusted",
+        DialError::Scheme { .. } | DialError::Tls { .. } | DialError::Trust(_) => "cannot be connected to",
+        DialError::Resolve { .. }
+        | DialError::Connect { .. }
+        | DialError::TimedOut { .. }
+        | DialError::Proxy { .. }
+        | DialError::InvalidProxy(_) => "cannot be reached",
+    }
 }
 
 impl CallError {
