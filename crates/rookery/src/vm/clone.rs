@@ -143,7 +143,8 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
     });
     let look = appears(&order.name);
     let what = format!("clone {} ({}) as {look}", printable(&source.name), source.id.id());
-    let vm = session.orders.during(what, cloned).await?;
+    let cloned = session.orders.during(what, cloned).await;
+    let vm = cloned.map_err(|error| unfinished(&order.name, error.left_behind().cloned(), error))?;
     out.line(&format!("{}: cloned as {}", printable(&order.name), vm.id())).await?;
     Ok(Ending::Done)
 }
@@ -188,6 +189,22 @@ async fn order(session: &Session, source: &Vm, args: &Args) -> anyhow::Result<Cl
         guest,
         power_on: args.on,
     })
+}
+
+/// What to do about a VM that is there, but not as it was wanted.
+pub(super) fn unfinished(
+    name: &str,
+    left: Option<MoRef>,
+    error: impl std::error::Error + Send + Sync + 'static,
+) -> anyhow::Error {
+    let error = anyhow::Error::new(error);
+    match left {
+        Some(vm) => error.context(format!(
+            "{name:?} is not finished; correct it, or remove it with `rookery vm destroy {}`",
+            vm.id()
+        )),
+        None => error,
+    }
 }
 
 /// The name of a new VM, and how to look for it.
@@ -266,6 +283,17 @@ mod tests {
     }
 
     #[test]
+    fn a_vm_that_is_not_finished_is_told_with_what_to_do_about_it() {
+        let told = |left| format!("{:#}", unfinished("nest", left, std::io::Error::other("no notes")));
+        let vm = MoRef::new("VirtualMachine", "vm-70");
+        assert_eq!(
+            told(Some(vm)),
+            "\"nest\" is not finished; correct it, or remove it with `rookery vm destroy vm-70`: no notes"
+        );
+        assert_eq!(told(None), "no notes");
+    }
+
+    #[test]
     fn the_clone_of_a_machine_of_a_hatchery_is_nobodys() {
         let notes = unmarked("w", Some(r#"{"hatchery_name":"h1","worker_name":"w"}"#)).expect("other notes");
         let owner = marks::hatchery(Some(&notes));
@@ -281,7 +309,7 @@ mod tests {
         insta::assert_snapshot!(checked(&line.split_whitespace().collect::<Vec<_>>()).unwrap_err(), @r#"
         6 problems in the arguments:
           --cpus: expected a number of CPUs from 1 on, found "none"
-          --memory: expected a size with its unit, such as "10KiB", "512MiB" or "4GiB", found "8GB"
+          --memory: expected a size with its unit, such as "512MiB", "4GiB" or "2TiB" (the units are KiB, MiB, GiB and TiB), found "8GB"
           --set: expected KEY=VALUE, found "x"
           --dns: invalid IP address syntax
           --dhcp: an address is either asked for or given with --ip

@@ -12,7 +12,7 @@ use rookery_vim_client::{
 };
 
 use super::arguments::{self, WrongArguments};
-use super::clone::{appears, backing};
+use super::clone::{appears, backing, unfinished};
 use super::site::{Finder, SiteArgs};
 use crate::Ending;
 use crate::output::{Out, printable, showing_progress};
@@ -210,12 +210,19 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
     let made = showing_progress(&what, async |progress| {
         Box::pin(session.machines().create_vm(&order, args.wait, Some(progress))).await
     });
-    let vm = session.orders.during(format!("create {}", appears(&order.name)), made).await?;
+    let made = session.orders.during(format!("create {}", appears(&order.name)), made).await;
+    let vm = made.map_err(|error| unfinished(&order.name, error.left_behind().cloned(), error))?;
     if args.on {
         let started = session.machines().power(&vm, PowerChange::On, args.wait);
         let what = format!("power on {name} ({0}); look with `rookery vm info {0}`", vm.id());
         let started = session.orders.during(what, started).await;
-        started.with_context(|| format!("{:?} was created as {}, but did not start", order.name, vm.id()))?;
+        started.with_context(|| {
+            format!(
+                "{:?} was created as {1}, but did not start; `rookery vm power on {1}` tries again",
+                order.name,
+                vm.id()
+            )
+        })?;
     }
     out.line(&format!("{name}: created as {}", vm.id())).await?;
     Ok(Ending::Done)
@@ -320,8 +327,8 @@ mod tests {
         insta::assert_snapshot!(checked(&line.split_whitespace().collect::<Vec<_>>()).unwrap_err(), @r#"
         11 problems in the arguments:
           --cpus: expected a number of CPUs from 1 on, found "0"
-          --memory: expected a size with its unit, such as "10KiB", "512MiB" or "4GiB", found "8"
-          --disk: expected a size with its unit, such as "10KiB", "512MiB" or "4GiB", found "big"
+          --memory: expected a size with its unit, such as "512MiB", "4GiB" or "2TiB" (the units are KiB, MiB, GiB and TiB), found "8"
+          --disk: expected a size with its unit, such as "512MiB", "4GiB" or "2TiB" (the units are KiB, MiB, GiB and TiB), found "big"
           --iso: expected a path such as "[datastore] iso/x.iso", found "x.iso"
           --boot: expected cdrom, disk, disk2, network, network2 and so on, found "floppy"
           --boot: expected cdrom, disk, disk2, network, network2 and so on, found "disk0"

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use anyhow::{Context as _, bail};
 use clap::builder::NonEmptyStringValueParser;
-use rookery_vim_client::{GuestUser, Guests};
+use rookery_vim_client::{GuestError, GuestFileError, GuestUser, Guests, TransferError};
 use tokio::fs::{self, File};
 use tokio_util::io::InspectWriter;
 
@@ -44,11 +44,19 @@ pub(super) async fn run(
     let passed = AtomicU64::new(0);
     let mut content = InspectWriter::new(file, counting(&passed));
     let download = Box::pin(guests.download(&vm.id, &user, &args.remote, &mut content));
-    let size = shown(&args.remote, None, &passed, download).await.with_context(|| vm.name.clone())?;
+    let arrived = shown(&args.remote, None, &passed, download).await;
+    let size = arrived.map_err(|error| at_fault(error, unwritable)).with_context(|| vm.name.clone())?;
     content.into_inner().sync_all().await.with_context(unwritable)?;
     part.finish(&local_path).await.with_context(unwritable)?;
     out.line(&format!("{}: {size} bytes in {}", printable(&vm.name), printable(&local.to_string()))).await?;
     Ok(Ending::Done)
+}
+
+/// An error that names the file here, if that is what cannot be written.
+fn at_fault(error: GuestError, unwritable: impl Fn() -> String) -> anyhow::Error {
+    let is_here = matches!(&error, GuestError::Transfer { source, .. }
+        if matches!(**source, GuestFileError::Transfer(TransferError::Sink(_))));
+    if is_here { anyhow::Error::new(error).context(unwritable()) } else { error.into() }
 }
 
 /// Where a guest's file goes: into a folder under its own name.
@@ -63,7 +71,9 @@ fn target(local: &Path, is_folder: bool, remote: &str) -> anyhow::Result<PathBuf
     let windows = remote.starts_with('\\') || remote.get(1..3).is_some_and(|start| start == ":\\");
     let separates = |c: char| c == '/' || (windows && c == '\\');
     match remote.rsplit(separates).next() {
-        None | Some("" | "." | "..") => bail!("{remote:?} names no file: give the path of a file in the guest"),
+        None | Some("" | "." | "..") => {
+            bail!("{remote:?} names no file: give the path of a file in the guest")
+        }
         Some(name) => Ok(local.join(name)),
     }
 }
@@ -99,11 +109,27 @@ impl Drop for Part {
 
 #[cfg(test)]
 mod tests {
+    use rookery_vim::MoRef;
+
     use super::*;
 
     fn check(local: &str, is_folder: bool, remote: &str, expected: Result<&str, &str>) {
         let found = target(Path::new(local), is_folder, remote).map_err(|error| error.to_string());
         assert_eq!(found.as_deref().map_err(String::as_str), expected.map(Path::new), "{local} {remote}");
+    }
+
+    #[test]
+    fn a_file_here_that_cannot_be_written_is_named() {
+        let told = |source: GuestFileError| {
+            let vm = MoRef::new("VirtualMachine", "vm-20");
+            let error =
+                GuestError::Transfer { action: "read /eggs".to_owned(), vm, source: Box::new(source) };
+            format!("{:#}", at_fault(error, || "nest/eggs cannot be written".to_owned()))
+        };
+        let full = told(TransferError::Sink(std::io::ErrorKind::StorageFull.into()).into());
+        assert!(full.starts_with("nest/eggs cannot be written: cannot read /eggs"), "{full}");
+        assert!(full.ends_with("no storage space"), "{full}");
+        assert!(told(TransferError::NoLength.into()).starts_with("cannot read /eggs"));
     }
 
     #[test]
