@@ -62,7 +62,8 @@ async fn destroy(session: &Session, vm: &Vm, wait: Duration) -> anyhow::Result<(
     let left = deadline.saturating_duration_since(Instant::now());
     match session.inventory.wait_for(&vm.id, left, |_| None::<()>).await {
         Err(WaitError::Gone { .. }) | Ok(()) => Ok(()),
-        Err(error) => Err(error).context("vCenter accepted the request, but the VM is still listed"),
+        Err(error) => Err(error)
+            .context("vCenter accepted the request, but still lists the VM; look again with `rookery vm ls`"),
     }
 }
 

@@ -156,7 +156,8 @@ async fn arrival(session: &Session, vm: &Vm, goal: PowerState, deadline: Instant
     let arrived = |vm: &Vm| (vm.power.as_ref() == Some(&goal)).then_some(());
     let seen = session.inventory.wait_for(&vm.id, left, arrived).await;
     seen.with_context(|| {
-        format!("vCenter accepted the request, but the VM was not seen {}", power_word(&goal))
+        let (power, id) = (power_word(&goal), vm.id.id());
+        format!("vCenter accepted the request, but does not show the VM as {power}; `rookery vm events {id}` may say why")
     })
 }
 

@@ -76,7 +76,12 @@ async fn rename(session: &Session, vm: &Vm, new: String, wait: Duration) -> anyh
     if let (Err(_), Err(source)) = (&seen, ordered) {
         return Err(RenameError::Refused { old: vm.name.clone(), new, source }.into());
     }
-    seen.context("vCenter accepted the request, but the new name was not seen")?;
+    seen.with_context(|| {
+        format!(
+            "vCenter accepted the request, but does not show the new name; look with `rookery vm info {}`",
+            vm.id.id()
+        )
+    })?;
     Ok(())
 }
 

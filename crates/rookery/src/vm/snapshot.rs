@@ -39,7 +39,14 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
     let what = format!("snapshot {} of", printable(&args.name));
     let taken = session.machines().snapshot(&vm.id, &args.name, args.wait);
     let taken = session.orders.during(order(&what, vm), taken).await;
-    let snapshot = taken.with_context(|| format!("no snapshot of {:?} was seen", vm.name))?;
+    let snapshot = taken.with_context(|| {
+        format!(
+            "no snapshot {:?} of {:?} was seen; look with `rookery vm events {}`",
+            args.name,
+            vm.name,
+            vm.id.id()
+        )
+    })?;
     out.line(&format!("{}: snapshot {} is {}", printable(&vm.name), printable(&args.name), snapshot.id()))
         .await?;
     Ok(Ending::Done)
