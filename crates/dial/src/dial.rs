@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::pki_types::ServerName;
-use rustls::{CertificateError, ClientConfig};
+use rustls::{CertificateError, ClientConfig, InvalidMessage};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -43,6 +43,11 @@ pub trait Dial: Debug + Send + Sync {
     fn proxies(&self) -> Proxies {
         Proxies::default()
     }
+
+    /// Why a server that gave no sensible answer without TLS gave none, if it speaks TLS. Nothing is sent to it.
+    fn why_no_answer(&self) -> Pin<Box<dyn Future<Output = Option<DialError>> + Send>> {
+        Box::pin(std::future::ready(None))
+    }
 }
 
 /// Why no stream could be opened. Nothing was sent in any of these cases.
@@ -62,6 +67,8 @@ pub enum DialError {
     Certificate { address: String, problem: &'static str, shown: Thumbprint },
     #[error("TLS with {address} failed: {reason}")]
     Tls { address: String, reason: String },
+    #[error("{address} answers {}", other_scheme(address, *in_tls))]
+    Scheme { address: String, in_tls: bool },
     #[error("TLS could not be set up")]
     Trust(#[from] TrustError),
     #[error("the proxy {proxy} does not connect to {address}: {reason}")]
@@ -79,9 +86,18 @@ impl DialError {
             Self::WrongThumbprint { .. }
             | Self::Certificate { .. }
             | Self::Tls { .. }
+            | Self::Scheme { .. }
             | Self::Trust(_)
             | Self::InvalidProxy(_) => false,
         }
+    }
+}
+
+fn other_scheme(address: &str, in_tls: bool) -> String {
+    if in_tls {
+        format!("in TLS: write https://{address}")
+    } else {
+        format!("without TLS: correct the port, or write http://{address} if it is a simulator")
     }
 }
 
@@ -128,6 +144,16 @@ impl Dial for TcpDial {
     fn proxies(&self) -> Proxies {
         self.proxies.clone()
     }
+
+    fn why_no_answer(&self) -> Pin<Box<dyn Future<Output = Option<DialError>> + Send>> {
+        let (endpoint, tunnel) = (self.endpoint.clone(), self.proxies.before(&self.endpoint));
+        let is_tls = self.tls.is_some();
+        Box::pin(async move {
+            let tls = client_config(&Trust::Insecure).ok().filter(|_| !is_tls)?;
+            let greeted = timeout(DIAL_TIMEOUT, dial(&endpoint, tunnel.ok()?, Some(tls))).await;
+            greeted.ok()?.ok().map(|_| DialError::Scheme { address: endpoint.authority(), in_tls: true })
+        })
+    }
 }
 
 /// The certificate that a server shows, whoever it is; none without TLS. Nothing is sent to it.
@@ -159,7 +185,9 @@ async fn dial(
         Ok(stream) => Ok(Box::new(stream)),
         Err(error) => {
             let shown = verifier.shown().map(|certificate| Thumbprint::of(&certificate));
-            Err(certificate_error(endpoint, &error, shown).unwrap_or_else(|| tls_error(error.to_string())))
+            Err(certificate_error(endpoint, &error, shown)
+                .or_else(|| without_tls(endpoint, &error))
+                .unwrap_or_else(|| tls_error(error.to_string())))
         }
     }
 }
@@ -194,6 +222,13 @@ async fn tcp(endpoint: &Endpoint) -> Result<TcpStream, DialError> {
         }
     }
     Err(DialError::Connect { address: endpoint.authority(), reason: failed.to_string() })
+}
+
+/// What a server says that has not understood the beginning of TLS is no TLS either.
+fn without_tls(endpoint: &Endpoint, error: &io::Error) -> Option<DialError> {
+    let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;
+    let garbage = rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType);
+    (*error == garbage).then(|| DialError::Scheme { address: endpoint.authority(), in_tls: false })
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "a foreign, open set: the rest shares one sentence")]

@@ -90,6 +90,11 @@ impl Http {
         self.dial.proxies()
     }
 
+    /// See [`Dial::why_no_answer`].
+    pub async fn why_no_answer(&self) -> Option<DialError> {
+        self.dial.why_no_answer().await
+    }
+
     /// Sends one request and gives its answer, the body of which is still to be read. No deadline: whoever asks knows
     /// how long this may take.
     pub async fn send(

@@ -48,7 +48,7 @@ impl Raw {
         let client = Client::builder(TokioExecutor::new()).build_http();
         let mut wire = Wire { client, address: address.to_owned(), cookie: String::new() };
         let asked = RetrieveServiceContent { this: envelope::service_instance() };
-        let (_, text) = wire.post(envelope::call(&asked, None)).await?;
+        let (_, text) = wire.post(said(&asked)).await?;
         let content = envelope::answer::<RetrieveServiceContent>(&text, &Limits::default())
             .expect("what is offered is told to anybody");
         let login = Login {
@@ -57,7 +57,7 @@ impl Raw {
             password: Hidden(password.to_owned()),
             locale: None,
         };
-        let (cookie, text) = wire.post(envelope::call(&login, None)).await?;
+        let (cookie, text) = wire.post(said(&login)).await?;
         understood("Login", &text)?;
         let cookie = cookie.expect("a cookie");
         cookie.split(';').next().expect("a value").clone_into(&mut wire.cookie);
@@ -75,7 +75,7 @@ impl Raw {
     }
 
     pub async fn try_call<M: Method>(&self, method: &M) -> Result<M::Output, envelope::AnswerError> {
-        let text = self.text(envelope::call(method, None)).await;
+        let text = self.text(said(method)).await;
         envelope::answer::<M>(&text, &Limits::default())
     }
 
@@ -174,4 +174,8 @@ fn understood(method: &str, text: &[u8]) -> Result<Node, Refused> {
         message: content.child_text("faultstring").unwrap_or_default().to_owned(),
         detail: detail.cloned().map(Box::new),
     })
+}
+
+fn said<M: Method>(method: &M) -> String {
+    envelope::call(method, None).expect("XML carries what tests say")
 }

@@ -100,6 +100,7 @@ fn hint(error: &anyhow::Error) -> Option<String> {
             CallError::Fault { .. }
             | CallError::Lost { .. }
             | CallError::Closed { .. }
+            | CallError::Unwritable { .. }
             | CallError::NoLease { .. },
         )
         | None => None,
@@ -120,8 +121,14 @@ pub(crate) fn unreachable_hint(error: &DialError, source: Source) -> Option<Stri
             "if the server has a new certificate, compare the thumbprint at the server itself before you replace the old one"
         }
         DialError::Certificate { .. } => match source {
-            Source::Flags => "that is --ca-file FILE or --thumbprint HEX",
-            Source::Hatchery => "that is `caFile` or `thumbprint` of the file",
+            Source::Flags => {
+                "compare the thumbprint at the server itself, then give --ca-file FILE or --thumbprint HEX; \
+                 --insecure trusts anybody"
+            }
+            Source::Hatchery => {
+                "compare the thumbprint at the server itself, then set `caFile` or `thumbprint` of the file; \
+                 `insecure` trusts anybody"
+            }
         },
         DialError::Tls { .. } => {
             "if the server does not speak TLS on this port, write http:// before its address"
@@ -129,6 +136,7 @@ pub(crate) fn unreachable_hint(error: &DialError, source: Source) -> Option<Stri
         DialError::Proxy { .. } | DialError::InvalidProxy(_) => {
             "correct HTTPS_PROXY or HTTP_PROXY, or name the server in NO_PROXY"
         }
+        DialError::Scheme { .. } => return Some(source.address().to_owned()),
         DialError::Trust(_) => return None,
     };
     Some(hint.to_owned())

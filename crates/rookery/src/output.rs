@@ -37,7 +37,7 @@ pub enum OutputError {
     #[error("nobody reads the output any more")]
     ReaderGone,
     /// The disk is full, for example.
-    #[error("the result cannot be written")]
+    #[error("the result cannot be written to standard output")]
     Unwritable(#[source] io::Error),
     /// A mistake in the program.
     #[error("the result cannot be put into JSON")]

@@ -10,6 +10,7 @@
 
 mod connect;
 mod load;
+mod orders;
 mod reachability;
 pub(crate) mod signals;
 
@@ -28,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 use crate::vcenter::Vcenter;
 #[cfg(feature = "hatchery")]
 pub(crate) use connect::random;
+pub use orders::Orders;
 pub use reachability::Reachability;
 
 /// A connected session: the login, and the live inventory.
@@ -40,6 +42,8 @@ pub struct Session {
     pub inventory: Inventory,
     /// The first complete snapshot.
     pub first: Arc<Snapshot>,
+    /// What was asked for in it.
+    pub orders: Orders,
 }
 
 impl Session {
@@ -133,5 +137,5 @@ async fn open_and_work<T>(
     };
     let inventory = logged_in.inventory(&scope, &BTreeSet::new());
     let first = load::first(&inventory, &vcenter.endpoint, vcenter.load_timeout).await?;
-    work(&Session { vcenter: logged_in, scope, inventory, first }).await
+    work(&Session { vcenter: logged_in, scope, inventory, first, orders: Orders::default() }).await
 }

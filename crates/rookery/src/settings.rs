@@ -130,6 +130,11 @@ pub fn load(sources: &Sources) -> Loaded {
     Loaded { settings, problems, default_file: sources.default_file(), vcenter, warnings }
 }
 
+/// What a command says that needs a vCenter, if nobody has said which.
+pub(crate) const NO_VCENTER: &str = "no vCenter is named: give --endpoint, --user and --password-file, or set GOVC_URL, \
+     GOVC_USERNAME and GOVC_PASSWORD,\nor write `endpoint`, `user` and `password-file` below [vcenter] into \
+     ~/.config/rookery/rookery.toml";
+
 impl Loaded {
     /// The vCenter to connect to, or all that stands in the way.
     pub fn vcenter(&self) -> Result<&Vcenter, Problems> {
@@ -145,7 +150,7 @@ impl Loaded {
         if self.names_a_vcenter() {
             return Ok(vcenter?);
         }
-        vcenter.context("no vCenter is configured (`rookery up` explains how to name one)")
+        vcenter.context(NO_VCENTER)
     }
 
     /// Who acts inside guests, or what is missing for it.

@@ -32,7 +32,7 @@ use crate::cli::{Connect, GuestLogin};
 #[cfg(feature = "hatchery")]
 use crate::hatchery::{Holding, holding};
 use crate::output::{Out, remark};
-use crate::session::with_session;
+use crate::session::{Orders, with_session};
 use crate::settings::Loaded;
 
 pub(crate) use arguments::WrongArguments;
@@ -132,19 +132,17 @@ impl Command {
         None
     }
 
-    /// What goes on after a signal.
-    fn late_effects(&self) -> Option<&'static str> {
-        if let Self::Power(_)
-        | Self::Rename(_)
-        | Self::Clone(_)
-        | Self::Create(_)
-        | Self::Snapshot(_)
-        | Self::Destroy(_) = self
-        {
-            return Some("vCenter goes on with what it was already asked to do");
-        }
-        matches!(self, Self::Run(_)).then_some(
-            "a program that has started goes on inside the guest, and what it prints stays in files there",
+    /// Whether a signal may leave something behind.
+    fn changes_something(&self) -> bool {
+        matches!(
+            self,
+            Self::Power(_)
+                | Self::Rename(_)
+                | Self::Clone(_)
+                | Self::Create(_)
+                | Self::Snapshot(_)
+                | Self::Destroy(_)
+                | Self::Run(_)
         )
     }
 }
@@ -165,31 +163,43 @@ pub(crate) async fn run(loaded: &Loaded, command: Command, out: &mut Out) -> any
     if let Command::Create(on) = &command {
         on.args.check()?;
     }
+    if let Command::Rename(on) = &command {
+        on.args.check()?;
+    }
+    if let Command::Snapshot(on) = &command {
+        on.args.check()?;
+    }
     let purpose = command.session().map_or("vm", |(purpose, _)| purpose);
-    let ended = with_session(vcenter, purpose, async |session| match &command {
-        Command::Ls(on) => ls::run(session, &on.args, out).await,
-        Command::Info(on) => info::run(session, &on.args, out).await,
-        Command::Watch(on) => watch::run(session, &on.args, out).await,
-        Command::Power(on) => power::run(session, &on.args, out).await,
-        Command::Rename(on) => rename::run(session, &on.args, out).await,
-        Command::Events(on) => events::run(session, &on.args, out).await,
-        Command::Clone(on) => clone::run(session, &on.args, out).await,
-        Command::Create(on) => create::run(session, &on.args, out).await,
-        Command::Snapshot(on) => snapshot::run(session, &on.args, out).await,
-        Command::Destroy(on) => destroy::run(session, &on.args, out).await,
-        Command::Ip(on) => ip::run(session, &on.args, out).await,
-        Command::Run(on) => run::run(session, loaded.guest_user()?, &on.args.args, out).await,
-        Command::Upload(on) => upload::run(session, loaded.guest_user()?, &on.args.args, out).await,
-        Command::Download(on) => download::run(session, loaded.guest_user()?, &on.args.args, out).await,
-        #[cfg(feature = "hatchery")]
-        Command::Holding(_) => Ok(Ending::Done),
+    let mut orders = Orders::default();
+    let ended = with_session(vcenter, purpose, async |session| {
+        orders = session.orders.clone();
+        match &command {
+            Command::Ls(on) => ls::run(session, &on.args, out).await,
+            Command::Info(on) => info::run(session, &on.args, out).await,
+            Command::Watch(on) => watch::run(session, &on.args, out).await,
+            Command::Power(on) => power::run(session, &on.args, out).await,
+            Command::Rename(on) => rename::run(session, &on.args, out).await,
+            Command::Events(on) => events::run(session, &on.args, out).await,
+            Command::Clone(on) => clone::run(session, &on.args, out).await,
+            Command::Create(on) => create::run(session, &on.args, out).await,
+            Command::Snapshot(on) => snapshot::run(session, &on.args, out).await,
+            Command::Destroy(on) => destroy::run(session, &on.args, out).await,
+            Command::Ip(on) => ip::run(session, &on.args, out).await,
+            Command::Run(on) => run::run(session, loaded.guest_user()?, &on.args.args, out).await,
+            Command::Upload(on) => upload::run(session, loaded.guest_user()?, &on.args.args, out).await,
+            Command::Download(on) => download::run(session, loaded.guest_user()?, &on.args.args, out).await,
+            #[cfg(feature = "hatchery")]
+            Command::Holding(_) => Ok(Ending::Done),
+        }
     });
     Ok(match ended.await? {
         Some(ending) => ending,
         // Only a signal ends it, and that is how it is meant to end.
         None if matches!(command, Command::Watch(_)) => Ending::Done,
         None => {
-            command.late_effects().into_iter().for_each(remark);
+            if command.changes_something() {
+                remark(&orders.left());
+            }
             Ending::Interrupted
         }
     })

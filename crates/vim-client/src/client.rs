@@ -118,9 +118,10 @@ impl Client {
             operation: AtomicU64::new(0),
             requests: Tally::default(),
         };
-        wire.soap_action = format!("urn:vim25/{}", wire.negotiated_version().await?);
-        let this = service_instance();
-        let (content, _) = wire.call(&RetrieveServiceContent { this }, None, wire.deadlines.call).await?;
+        let content = match wire.greeted().await {
+            Ok(content) => content,
+            Err(error) => return Err(wire.explained(error).await),
+        };
         let manager = content
             .session_manager
             .clone()
@@ -428,7 +429,8 @@ impl Wire {
             (HeaderName::from_static("soapaction"), self.soap_action.as_str()),
         ];
         headers.extend(cookie.map(|cookie| (COOKIE, cookie)));
-        let body = envelope::call(method, Some(&operation));
+        let body = envelope::call(method, Some(&operation))
+            .map_err(|source| CallError::Unwritable { method: M::NAME, source })?;
         let reply =
             self.exchange(hyper::Method::POST, "/sdk", headers, body, deadline, self.limits.bytes).await;
         let reply = reply.map_err(|error| self.failed(M::NAME, error))?;
@@ -480,6 +482,25 @@ impl Wire {
     fn counted<T>(&self, method: &'static str, outcome: Result<T, CallError>) -> Result<T, CallError> {
         self.requests.count(method, outcome.as_ref().map_or_else(CallError::as_str, |_| "done"));
         outcome
+    }
+
+    /// Agrees on a version and asks for what the server has.
+    async fn greeted(&mut self) -> Result<ServiceContent, CallError> {
+        self.soap_action = format!("urn:vim25/{}", self.negotiated_version().await?);
+        let asked = RetrieveServiceContent { this: service_instance() };
+        let (content, _) = self.call(&asked, None, self.deadlines.call).await?;
+        Ok(content)
+    }
+
+    /// A server that speaks only TLS answers anything, or breaks off, if it is spoken to without.
+    async fn explained(&self, error: CallError) -> CallError {
+        if !error.may_have_happened() || self.endpoint.is_tls() {
+            return error;
+        }
+        match self.http.why_no_answer().await {
+            Some(source) => CallError::Unreachable { endpoint: self.endpoint.to_string(), source },
+            None => error,
+        }
     }
 
     async fn negotiated_version(&self) -> Result<String, CallError> {

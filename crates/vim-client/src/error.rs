@@ -1,7 +1,7 @@
 use hyper::StatusCode;
 use rookery_dial::{DialError, HttpError};
 use rookery_vim::envelope::AnswerError;
-use rookery_vim::{Fault, FaultKind};
+use rookery_vim::{Fault, FaultKind, Unwritable};
 
 use crate::endpoint::Endpoint;
 
@@ -15,7 +15,7 @@ pub enum CallError {
     #[error("{endpoint} refused the user name or password of {user}")]
     Credentials { endpoint: String, user: String },
     /// The connection failed. Nothing was done.
-    #[error("{endpoint} cannot be reached")]
+    #[error("{endpoint} {}", unusable(source))]
     Unreachable { endpoint: String, source: DialError },
     /// The request was sent and no complete answer came: it may have been carried out.
     #[error("the answer to {method} was lost")]
@@ -29,9 +29,25 @@ pub enum CallError {
     /// The client has logged out.
     #[error("{method} was not sent: the client has logged out")]
     Closed { method: &'static str },
+    /// A text of the request would arrive changed. Nothing was done.
+    #[error("{method} was not sent")]
+    Unwritable { method: &'static str, source: Unwritable },
     /// This process may not change anything now. Nothing was done.
     #[error("{method} was not sent: this process holds no lease to change anything")]
     NoLease { method: &'static str },
+}
+
+/// What is wrong with a server that there is no connection to.
+fn unusable(error: &DialError) -> &'static str {
+    match error {
+        DialError::Certificate { .. } | DialError::WrongThumbprint { .. } => "is not trusted",
+        DialError::Scheme { .. } | DialError::Tls { .. } | DialError::Trust(_) => "cannot be connected to",
+        DialError::Resolve { .. }
+        | DialError::Connect { .. }
+        | DialError::TimedOut { .. }
+        | DialError::Proxy { .. }
+        | DialError::InvalidProxy(_) => "cannot be reached",
+    }
 }
 
 impl CallError {
@@ -59,6 +75,7 @@ impl CallError {
             Self::NotUnderstood { .. } => "not_understood",
             Self::Closed { .. } => "closed",
             Self::NoLease { .. } => "no_lease",
+            Self::Unwritable { .. } => "unwritable",
         }
     }
 
@@ -78,7 +95,10 @@ impl CallError {
             Self::Fault { source, .. } => source.is_transient(),
             Self::Unreachable { source, .. } => source.is_transient(),
             Self::Lost { .. } | Self::Unavailable { .. } | Self::NoLease { .. } => true,
-            Self::Credentials { .. } | Self::NotUnderstood { .. } | Self::Closed { .. } => false,
+            Self::Credentials { .. }
+            | Self::NotUnderstood { .. }
+            | Self::Closed { .. }
+            | Self::Unwritable { .. } => false,
         }
     }
 
@@ -100,6 +120,7 @@ impl CallError {
             | Self::Credentials { .. }
             | Self::Unreachable { .. }
             | Self::Closed { .. }
+            | Self::Unwritable { .. }
             | Self::NoLease { .. } => false,
         }
     }

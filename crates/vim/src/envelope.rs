@@ -5,7 +5,7 @@ use crate::methods::Method;
 use crate::node::{self, Limits, Node, ParseError, Space, VIM};
 use crate::reader::Reader;
 use crate::wire::{DecodeError, Member, Wire, fill_members};
-use crate::{Element, MoRef, Writer};
+use crate::{Element, MoRef, Unwritable, Writer};
 
 const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 const ENVELOPE_OPEN: &str = "<soapenv:Envelope xmlns:soapenv=\"http://schemas.xmlsoap.org/soap/envelope/\" \
@@ -31,7 +31,7 @@ pub enum AnswerError {
 }
 
 /// The bytes of a call. `operation` appears in vCenter's own log beside whatever the call causes there.
-pub fn call<M: Method>(method: &M, operation: Option<&str>) -> String {
+pub fn call<M: Method>(method: &M, operation: Option<&str>) -> Result<String, Unwritable> {
     let mut out = Writer::new();
     out.raw(DECLARATION);
     out.raw(ENVELOPE_OPEN);
@@ -47,7 +47,7 @@ pub fn call<M: Method>(method: &M, operation: Option<&str>) -> String {
     out.close(M::NAME);
     out.close("soapenv:Body");
     out.close("soapenv:Envelope");
-    out.into_string()
+    out.finish()
 }
 
 /// Reads the answer to a call: its result, or the fault that the server answered with.

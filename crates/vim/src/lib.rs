@@ -31,4 +31,4 @@ pub use moref::MoRef;
 pub use node::{Limits, Node, ParseError};
 pub use values::Hidden;
 pub use wire::{DecodeError, Wire};
-pub use writer::{Writer, unwritable};
+pub use writer::{Unwritable, Writer, unwritable};

@@ -134,6 +134,9 @@ pub enum ParseError {
     UnknownEntity { name: String },
     #[error("malformed XML at byte {at}: {reason}")]
     Malformed { at: u64, reason: String },
+    /// Of a value that was to become a tree.
+    #[error(transparent)]
+    Unwritable(#[from] crate::Unwritable),
 }
 
 /// Parses one complete document. A cut or padded document is an error, never a shorter tree.

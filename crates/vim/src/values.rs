@@ -104,7 +104,7 @@ impl Wire for Node {
         out.start(name, self.ref_type.as_deref(), self.xsi_type.as_deref());
         // As in a parsed tree: an element holds text or children.
         if self.children.is_empty() {
-            out.text(&self.text);
+            out.text(name, &self.text);
         }
         for child in &self.children {
             child.write(out, &child.name, false);
@@ -123,7 +123,7 @@ impl Node {
         out.raw(crate::envelope::ANY_OPEN);
         value.write(&mut out, "val", true);
         out.raw("</any>");
-        let mut any = crate::node::parse(out.into_string().as_bytes(), &crate::Limits::default())?;
+        let mut any = crate::node::parse(out.finish()?.as_bytes(), &crate::Limits::default())?;
         any.take("val").ok_or(crate::ParseError::NoRoot)
     }
 

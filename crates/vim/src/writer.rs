@@ -8,6 +8,14 @@ use crate::MoRef;
 #[derive(Default)]
 pub struct Writer {
     out: String,
+    unwritable: Option<Unwritable>,
+}
+
+/// A text cannot stand in XML. The text itself is not told: it may be a password.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the value of {element} contains a control character that XML cannot carry")]
+pub struct Unwritable {
+    element: Box<str>,
 }
 
 /// Without the text: it may hold a password on its way to the wire.
@@ -23,7 +31,15 @@ impl Writer {
         Self::default()
     }
 
-    /// The finished text.
+    /// The finished text, unless a part of it would arrive changed: what is asked for must be what was meant.
+    pub fn finish(self) -> Result<String, Unwritable> {
+        match self.unwritable {
+            Some(unwritable) => Err(unwritable),
+            None => Ok(self.out),
+        }
+    }
+
+    /// The finished text for whoever only tells what there is: U+FFFD stands for each character that XML cannot carry.
     pub fn into_string(self) -> String {
         self.out
     }
@@ -64,14 +80,14 @@ impl Writer {
     /// One element with text.
     pub fn leaf(&mut self, name: &str, xsi_type: Option<&str>, text: &str) {
         self.open(name, xsi_type);
-        self.text(text);
+        self.text(name, text);
         self.close(name);
     }
 
     /// One managed object reference; as an `anyType` it carries both kinds of `type` attribute.
     pub fn reference(&mut self, name: &str, xsi_type: Option<&str>, reference: &MoRef) {
         self.start(name, Some(reference.kind()), xsi_type);
-        self.text(reference.id());
+        self.text(name, reference.id());
         self.close(name);
     }
 
@@ -80,20 +96,20 @@ impl Writer {
         self.out.push_str(xml);
     }
 
-    /// Character data inside the open element.
-    pub(crate) fn text(&mut self, text: &str) {
-        self.escaped(text, false);
+    /// Character data inside the open element, which has this name.
+    pub(crate) fn text(&mut self, element: &str, text: &str) {
+        self.escaped(element, text, false);
     }
 
     fn attribute(&mut self, name: &str, value: &str) {
         self.out.push(' ');
         self.out.push_str(name);
         self.out.push_str("=\"");
-        self.escaped(value, true);
+        self.escaped(name, value, true);
         self.out.push('"');
     }
 
-    fn escaped(&mut self, text: &str, in_attribute: bool) {
+    fn escaped(&mut self, place: &str, text: &str, in_attribute: bool) {
         for c in text.chars() {
             match c {
                 '&' => self.out.push_str("&amp;"),
@@ -106,14 +122,17 @@ impl Writer {
                 '\t' if in_attribute => self.out.push_str("&#9;"),
                 '\t' | '\n' => self.out.push(c),
                 // One of them makes vCenter refuse the whole request.
-                c if is_unwritable(c) => {}
+                c if is_unwritable(c) => {
+                    self.unwritable.get_or_insert_with(|| Unwritable { element: place.into() });
+                    self.out.push(char::REPLACEMENT_CHARACTER);
+                }
                 c => self.out.push(c),
             }
         }
     }
 }
 
-/// The first character that is left out when this text is written, for whoever would rather not send it at all.
+/// The first character for which this text cannot be sent, for whoever knows better than [`Unwritable`] what it is.
 pub fn unwritable(text: &str) -> Option<char> {
     text.chars().find(|c| is_unwritable(*c))
 }

@@ -33,6 +33,7 @@ mod matrix {
 
 /// What vcsim cannot do.
 mod own {
+    mod full_guest;
     mod idle;
     mod limits;
     mod privileges;

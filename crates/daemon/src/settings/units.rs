@@ -18,15 +18,27 @@ pub enum UnitError {
         "expected a duration with its unit, such as \"90s\", \"5m\", \"2h\" or \"250ms\", found {given:?}"
     )]
     NotADuration { given: String },
+    /// More than a number of milliseconds can hold.
+    #[error("{given:?} is too long: the longest duration is {}h", u64::MAX / 3_600_000)]
+    TooLong { given: String },
+    /// More than a number of bytes can hold.
+    #[error("{given:?} is too much: the largest size is {}TiB", u64::MAX >> 40)]
+    TooLarge { given: String },
     /// Not a whole number followed by a binary unit.
-    #[error("expected a size with its unit, such as \"10KiB\", \"512MiB\" or \"4GiB\", found {given:?}")]
+    #[error(
+        "expected a size with its unit, such as \"512MiB\", \"4GiB\" or \"2TiB\" (the units are KiB, MiB, GiB and TiB), \
+         found {given:?}"
+    )]
     NotASize { given: String },
 }
 
 /// Reads a duration such as `90s`.
 pub fn duration(text: &str) -> Result<Duration, UnitError> {
-    let millis = quantity(text, MILLISECONDS);
-    millis.map(Duration::from_millis).ok_or_else(|| UnitError::NotADuration { given: text.to_owned() })
+    let given = || text.to_owned();
+    let (number, factor) =
+        quantity(text, MILLISECONDS).ok_or_else(|| UnitError::NotADuration { given: given() })?;
+    let millis = number.and_then(|number| number.checked_mul(factor));
+    millis.map(Duration::from_millis).ok_or_else(|| UnitError::TooLong { given: given() })
 }
 
 impl Size {
@@ -40,14 +52,18 @@ impl FromStr for Size {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        quantity(text, BYTES).map(Self).ok_or_else(|| UnitError::NotASize { given: text.to_owned() })
+        let given = || text.to_owned();
+        let (number, factor) = quantity(text, BYTES).ok_or_else(|| UnitError::NotASize { given: given() })?;
+        let bytes = number.and_then(|number| number.checked_mul(factor));
+        bytes.map(Self).ok_or_else(|| UnitError::TooLarge { given: given() })
     }
 }
 
-fn quantity(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+/// A number, unless it is too large for one, and what its unit multiplies it with.
+fn quantity(text: &str, units: &[(&str, u64)]) -> Option<(Option<u64>, u64)> {
     let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
     let (_, factor) = units.iter().find(|(name, _)| *name == unit)?;
-    number.parse::<u64>().ok()?.checked_mul(*factor)
+    if number.is_empty() { None } else { Some((number.parse().ok(), *factor)) }
 }
 
 #[cfg(test)]
@@ -77,19 +93,34 @@ mod tests {
 
     #[test]
     fn a_quantity_without_a_known_unit_is_refused_with_an_example() {
-        for text in
-            ["", "90", "s", "-5s", "1.5h", "90 s", "9S", "٣s", "99999999999999999999s", "9999999999999999h"]
-        {
+        for text in ["", "90", "s", "-5s", "1.5h", "90 s", "9S", "٣s"] {
             let message = duration(text).unwrap_err().to_string();
             assert!(
                 message.contains("such as \"90s\"") && message.ends_with(&format!("{text:?}")),
                 "{message}"
             );
         }
-        for text in ["4", "4GB", "4gib", "GiB", "99999999TiB"] {
+        for text in ["4", "4GB", "4gib", "GiB", "9PiB"] {
             let message = text.parse::<Size>().unwrap_err().to_string();
-            assert!(message.contains("or \"4GiB\"") && message.ends_with(&format!("{text:?}")), "{message}");
+            assert!(
+                message.contains("\"4GiB\"")
+                    && message.contains("and TiB")
+                    && message.ends_with(&format!("{text:?}")),
+                "{message}"
+            );
         }
+    }
+
+    #[test]
+    fn what_is_too_much_is_told_with_the_most_that_there_can_be() {
+        for text in ["99999999999999999999s", "9999999999999999h"] {
+            let message = duration(text).unwrap_err().to_string();
+            assert_eq!(message, format!("{text:?} is too long: the longest duration is 5124095576030h"));
+        }
+        assert!(duration("5124095576030h").is_ok() && duration("5124095576031h").is_err());
+        let message = "99999999TiB".parse::<Size>().unwrap_err().to_string();
+        assert_eq!(message, "\"99999999TiB\" is too much: the largest size is 16777215TiB");
+        assert!("16777215TiB".parse::<Size>().is_ok() && "16777216TiB".parse::<Size>().is_err());
     }
 
     proptest! {

@@ -34,8 +34,8 @@ pub(super) enum Value {
 /// Why a value does not fit its key. Of a secret it tells at most the type.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unfit {
-    #[error("expected {expected}, found {found}")]
-    Kind { expected: Kind, found: String },
+    #[error("expected {expected}, found {found}{advice}")]
+    Kind { expected: Kind, found: String, advice: &'static str },
     #[error(transparent)]
     Unit(#[from] UnitError),
 }
@@ -55,7 +55,7 @@ impl Setting {
 
 impl Value {
     fn parse(kind: Kind, text: String) -> Result<Self, Unfit> {
-        let unfit = |text: &str| Unfit::Kind { expected: kind, found: format!("{text:?}") };
+        let unfit = |text: &str| Unfit::Kind { expected: kind, found: format!("{text:?}"), advice: "" };
         Ok(match kind {
             Kind::Text => Self::Text(text),
             Kind::Flag => Self::Flag(flag(&text).ok_or_else(|| unfit(&text))?),
@@ -69,11 +69,11 @@ impl Value {
     }
 }
 
-/// `1` and `0` because other programs' variables are written that way (`GOVC_INSECURE=1`).
+/// Also as Go's `strconv.ParseBool` reads it: other programs' variables are written that way (`GOVC_INSECURE=1`).
 fn flag(text: &str) -> Option<bool> {
     match text.to_ascii_lowercase().as_str() {
-        "true" | "1" => Some(true),
-        "false" | "0" => Some(false),
+        "true" | "t" | "1" => Some(true),
+        "false" | "f" | "0" => Some(false),
         _ => None,
     }
 }
@@ -87,18 +87,46 @@ pub(super) fn text_of(kind: Kind, value: toml::Value) -> Result<String, Unfit> {
         (Kind::Text | Kind::Path | Kind::Secret | Kind::Duration | Kind::Size, toml::Value::String(text)) => {
             Ok(text)
         }
-        (expected, other) => Err(Unfit::Kind { expected, found: describe(&other).to_owned() }),
+        (expected, other) => {
+            let is_text = matches!(expected, Kind::Text | Kind::Path | Kind::Secret);
+            let advice = if other.is_str() {
+                "; leave the quotes out"
+            } else if is_text && (other.is_integer() || other.is_float()) {
+                "; put it in quotes"
+            } else {
+                ""
+            };
+            Err(Unfit::Kind { expected, found: describe(&other).to_owned(), advice })
+        }
     }
 }
 
 /// The type of a TOML value in plain words; never the value, which may be a secret in the wrong place.
 pub fn describe(value: &toml::Value) -> &'static str {
     match value {
-        toml::Value::String(_) => "a quoted text",
+        toml::Value::String(_) => "text in quotes",
         toml::Value::Integer(_) | toml::Value::Float(_) => "a number",
         toml::Value::Boolean(_) => "true or false",
         toml::Value::Datetime(_) => "a date",
         toml::Value::Array(_) => "a list",
         toml::Value::Table(_) => "a table",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flag_is_written_as_go_programs_take_it() {
+        for yes in ["1", "t", "T", "TRUE", "true", "True"] {
+            assert_eq!(flag(yes), Some(true), "{yes}");
+        }
+        for no in ["0", "f", "F", "FALSE", "false", "False"] {
+            assert_eq!(flag(no), Some(false), "{no}");
+        }
+        for unclear in ["", "yes", "on", "2", "tr", " true"] {
+            assert_eq!(flag(unclear), None, "{unclear}");
+        }
     }
 }

@@ -308,7 +308,7 @@ mod tests {
         let forbidden = failed("NoPermission");
         check(CloneError::Failed { name: name(), source: forbidden }, false, true, false);
         let full = failed("InsufficientMemoryResourcesFault");
-        check(CloneError::LeftBehind { vm: id(), source: full }, true, false, true);
+        check(CloneError::LeftBehind { vm: id(), missing: "", source: full }, true, false, true);
         check(CloneError::NoCard { source_vm: id(), address: name() }, false, true, false);
         let taken = failed("DuplicateName");
         check(CloneError::NameTaken { name: name(), source: taken }, false, false, false);

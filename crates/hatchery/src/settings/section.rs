@@ -126,7 +126,7 @@ impl<'n, 'a> Section<'n, 'a> {
     /// An empty text counts as not set, as in the Go hatchery.
     pub(super) fn text(&mut self, name: &str) -> Option<String> {
         let value = self.take(name)?;
-        let Some(text) = value.as_str() else { return self.unfit(name, "a quoted text", &value) };
+        let Some(text) = value.as_str() else { return self.unfit(name, "text in quotes", &value) };
         Some(text.to_owned()).filter(|text| !text.trim().is_empty())
     }
 
@@ -224,7 +224,7 @@ impl<'n, 'a> Section<'n, 'a> {
         for (index, item) in items.iter().enumerate() {
             match item.as_str() {
                 Some(text) => texts.extend(Some(text.to_owned()).filter(|text| !text.is_empty())),
-                None => self.unfit(&format!("{name}[{index}]"), "a quoted text", item).unwrap_or(()),
+                None => self.unfit(&format!("{name}[{index}]"), "text in quotes", item).unwrap_or(()),
             }
         }
         texts

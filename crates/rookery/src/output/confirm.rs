@@ -9,14 +9,34 @@ pub async fn confirm(question: String, otherwise: &str) -> anyhow::Result<()> {
     if !io::stdin().is_terminal() {
         bail!("{otherwise}: standard input is not a terminal; use --yes to confirm");
     }
+    let open = OpenQuestion(true);
     let ask = move || {
         let mut answer = String::new();
         write!(io::stderr(), "{question} [y/N] ").and_then(|()| io::stdin().lock().read_line(&mut answer))?;
         Ok::<_, io::Error>(matches!(answer.trim(), "y" | "Y" | "yes"))
     };
     // On a thread of its own: a signal must be heard while nobody answers.
-    if !tokio::task::spawn_blocking(ask).await?.context("the answer cannot be read")? {
+    let answered = tokio::task::spawn_blocking(ask).await?.context("the answer cannot be read");
+    open.answered();
+    if !answered? {
         bail!("{otherwise}");
     }
     Ok(())
+}
+
+/// A question on a terminal that nobody has answered: what comes next begins on a line of its own.
+struct OpenQuestion(bool);
+
+impl OpenQuestion {
+    fn answered(mut self) {
+        self.0 = false;
+    }
+}
+
+impl Drop for OpenQuestion {
+    fn drop(&mut self) {
+        if self.0 {
+            writeln!(io::stderr()).ok();
+        }
+    }
 }

@@ -59,6 +59,8 @@ fn too_late(snapshot: &Snapshot, limit: Duration) -> anyhow::Error {
     let what = format!("the VMs were not loaded within {} s", limit.as_secs());
     match snapshot.trouble() {
         Some(trouble) => anyhow::Error::new(trouble.clone()).context(what),
-        None => anyhow!(what).context("vCenter is too slow (vcenter.load-timeout)"),
+        None => {
+            anyhow!(what).context("vCenter is too slow; the setting vcenter.load-timeout gives it more time")
+        }
     }
 }

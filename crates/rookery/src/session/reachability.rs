@@ -15,11 +15,11 @@ impl Reachability {
         match (latest, self.lost_since) {
             (Completeness::Stale(why), None) => {
                 self.lost_since = Some(now);
-                Some(format!("vCenter cannot be heard, what is shown may be old: {why}"))
+                Some(format!("vCenter does not answer, what is shown may be old: {why}"))
             }
             (Completeness::Complete, Some(since)) => {
                 self.lost_since = None;
-                Some(format!("vCenter is heard again after {} s", now.duration_since(since).as_secs()))
+                Some(format!("vCenter answers again after {} s", now.duration_since(since).as_secs()))
             }
             (Completeness::Stale(_), Some(_))
             | (Completeness::Complete, None)
@@ -43,9 +43,9 @@ mod tests {
         let stale = || Completeness::Stale("connection refused".to_owned());
         assert_eq!(note(Completeness::Complete, 0), None);
         let told = note(stale(), 1).unwrap();
-        assert_eq!(told, "vCenter cannot be heard, what is shown may be old: connection refused");
+        assert_eq!(told, "vCenter does not answer, what is shown may be old: connection refused");
         assert_eq!(note(stale(), 5), None);
-        assert_eq!(note(Completeness::Complete, 13).unwrap(), "vCenter is heard again after 12 s");
+        assert_eq!(note(Completeness::Complete, 13).unwrap(), "vCenter answers again after 12 s");
         assert_eq!(note(Completeness::Complete, 14), None);
     }
 }

@@ -4,7 +4,7 @@ use clap::Args;
 use rookery_daemon::settings::{Key, Kind};
 use serde::Serialize;
 
-use super::{KEYS, Loaded};
+use super::{KEYS, Loaded, NO_VCENTER};
 use crate::Ending;
 use crate::cli::Connect;
 use crate::output::{Format, Out, printable, remark, table};
@@ -35,7 +35,7 @@ pub async fn show(loaded: &Loaded, args: &ShowArgs, out: &mut Out) -> anyhow::Re
     let rows = rows(loaded);
     out.line(&args.output.render(&rows, || as_table(&rows))?).await?;
     if !loaded.names_a_vcenter() {
-        remark("no vCenter is configured; `rookery up` explains how to name one");
+        remark(NO_VCENTER);
         return Ok(Ending::Done);
     }
     loaded.problems.clone().into_result(Ending::Done).map_err(Into::into)

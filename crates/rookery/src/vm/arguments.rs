@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::Ipv4Addr;
 
 use rookery_daemon::settings::{Problems, Size};
+use rookery_vim::unwritable;
 use rookery_vim_client::FixedAddress;
 
 /// Arguments that cannot be meant. Nothing was done.
@@ -52,11 +53,34 @@ pub(super) fn cpus(text: &str) -> Result<i32, String> {
     count.ok_or_else(|| format!("expected a number of CPUs from 1 on, found {text:?}"))
 }
 
+/// The name of something in vCenter: one line.
+pub(super) fn name(text: &str) -> Result<String, String> {
+    without_control(text, |_| false)
+}
+
+/// Text that may have several lines, such as notes.
+pub(super) fn lines(text: &str) -> Result<String, String> {
+    without_control(text, |c| matches!(c, '\t' | '\n' | '\r'))
+}
+
+/// What XML cannot carry, and what nobody would find again who looks for a name.
+fn without_control(text: &str, legal: impl Fn(char) -> bool) -> Result<String, String> {
+    let refused =
+        |c: &char| (c.is_control() || unwritable(c.encode_utf8(&mut [0; 4])).is_some()) && !legal(*c);
+    match text.chars().find(refused) {
+        Some(c) => {
+            Err(format!("{text:?} contains the control character U+{:04X}; leave it out", u32::from(c)))
+        }
+        None => Ok(text.to_owned()),
+    }
+}
+
 /// Settings such as `guestinfo.nest=twigs`.
 pub(super) fn settings(texts: &[String], problems: &mut Problems) -> Vec<(String, String)> {
     let parsed = texts.iter().filter_map(|text| {
         let expected = || format!("expected KEY=VALUE, found {text:?}");
-        problems.keep("--set", pair(text).ok_or_else(expected))
+        let pair = pair(text).ok_or_else(expected);
+        problems.keep("--set", pair.and_then(|(key, value)| Ok((name(&key)?, lines(&value)?))))
     });
     parsed.collect()
 }
@@ -113,6 +137,24 @@ mod tests {
         for wrong in ["0", "-1", "two", "99999999999"] {
             assert!(cpus(wrong).unwrap_err().contains(wrong), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_name_is_one_line_and_notes_may_have_several() {
+        let (several, carried) = ("tab\tone\r\ntwo", "größe 雛 🐣 \"'<&>");
+        assert_eq!(lines(several), Ok(several.to_owned()));
+        assert_eq!((name(carried), lines(carried)), (Ok(carried.to_owned()), Ok(carried.to_owned())));
+        assert_eq!(
+            name("a\tb").unwrap_err(),
+            "\"a\\tb\" contains the control character U+0009; leave it out"
+        );
+        for refused in ["\0", "a\u{1}b", "\x1b[31m", "\x7f", "\u{85}", "\u{fffe}", "\u{ffff}"] {
+            assert!(name(refused).is_err() && lines(refused).is_err(), "{refused:?}");
+        }
+        let mut problems = Problems::new();
+        let given = ["a\tb=c", "a=b\u{1}", "a=b\nc"].map(str::to_owned);
+        assert_eq!(settings(&given, &mut problems), [("a".to_owned(), "b\nc".to_owned())]);
+        assert_eq!(problems.as_slice().len(), 2);
     }
 
     #[test]

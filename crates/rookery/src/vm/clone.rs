@@ -15,6 +15,7 @@ use rookery_vim_client::{
 use super::arguments::{self, WrongArguments};
 use super::marks;
 use super::pick;
+use super::run::quoted;
 use super::site::{Finder, SiteArgs};
 use crate::Ending;
 use crate::output::{Out, printable, showing_progress};
@@ -95,9 +96,12 @@ impl Args {
         let cpus = self.cpus.as_deref().and_then(|text| problems.keep("--cpus", arguments::cpus(text)));
         let memory_mb =
             self.memory.as_deref().and_then(|text| problems.keep("--memory", arguments::memory_mb(text)));
+        problems.keep("NAME", arguments::name(&self.name));
         let extra_config = arguments::settings(&self.set, &mut problems);
         let guest = self.guest.check(&mut problems);
-        let annotation = self.annotation.clone();
+        let annotation =
+            self.annotation.as_deref().and_then(|text| problems.keep("--annotation", arguments::lines(text)));
+        self.site.check(&mut problems);
         let change = Change { name: None, annotation, instance_uuid: None, cpus, memory_mb, extra_config };
         WrongArguments::unless(problems, guest.map(|guest| (change, guest)))
     }
@@ -108,7 +112,8 @@ impl GuestArgs {
         let Self { ip, dhcp, gateway, dns, domain } = self;
         let servers: Vec<_> = dns.iter().map(|text| problems.keep("--dns", text.parse::<IpAddr>())).collect();
         let dns = servers.iter().flatten().map(ToString::to_string).collect();
-        let domain = domain.clone().unwrap_or_default();
+        let domain = domain.as_deref().and_then(|text| problems.keep("--domain", arguments::name(text)));
+        let domain = domain.unwrap_or_default();
         if *dhcp && ip.is_some() {
             problems.push("--dhcp", "an address is either asked for or given with --ip");
         }
@@ -136,7 +141,10 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
     let cloned = showing_progress(&what, async |progress| {
         Box::pin(session.machines().clone_vm(&order, args.wait, Some(progress))).await
     });
-    let vm = cloned.await?;
+    let look = appears(&order.name);
+    let what = format!("clone {} ({}) as {look}", printable(&source.name), source.id.id());
+    let cloned = session.orders.during(what, cloned).await;
+    let vm = cloned.map_err(|error| unfinished(&order.name, error.left_behind().cloned(), error))?;
     out.line(&format!("{}: cloned as {}", printable(&order.name), vm.id())).await?;
     Ok(Ending::Done)
 }
@@ -181,6 +189,27 @@ async fn order(session: &Session, source: &Vm, args: &Args) -> anyhow::Result<Cl
         guest,
         power_on: args.on,
     })
+}
+
+/// What to do about a VM that is there, but not as it was wanted.
+pub(super) fn unfinished(
+    name: &str,
+    left: Option<MoRef>,
+    error: impl std::error::Error + Send + Sync + 'static,
+) -> anyhow::Error {
+    let error = anyhow::Error::new(error);
+    match left {
+        Some(vm) => error.context(format!(
+            "{name:?} is not finished; correct it, or remove it with `rookery vm destroy {}`",
+            vm.id()
+        )),
+        None => error,
+    }
+}
+
+/// The name of a new VM, and how to look for it.
+pub(super) fn appears(name: &str) -> String {
+    format!("{}; look with `rookery vm ls {}`", printable(name), quoted(&printable(name)))
 }
 
 /// The notes of a clone, if those of its source say whose machine that is: the clone is nobody's.
@@ -254,6 +283,17 @@ mod tests {
     }
 
     #[test]
+    fn a_vm_that_is_not_finished_is_told_with_what_to_do_about_it() {
+        let told = |left| format!("{:#}", unfinished("nest", left, std::io::Error::other("no notes")));
+        let vm = MoRef::new("VirtualMachine", "vm-70");
+        assert_eq!(
+            told(Some(vm)),
+            "\"nest\" is not finished; correct it, or remove it with `rookery vm destroy vm-70`: no notes"
+        );
+        assert_eq!(told(None), "no notes");
+    }
+
+    #[test]
     fn the_clone_of_a_machine_of_a_hatchery_is_nobodys() {
         let notes = unmarked("w", Some(r#"{"hatchery_name":"h1","worker_name":"w"}"#)).expect("other notes");
         let owner = marks::hatchery(Some(&notes));
@@ -269,7 +309,7 @@ mod tests {
         insta::assert_snapshot!(checked(&line.split_whitespace().collect::<Vec<_>>()).unwrap_err(), @r#"
         6 problems in the arguments:
           --cpus: expected a number of CPUs from 1 on, found "none"
-          --memory: expected a size with its unit, such as "10KiB", "512MiB" or "4GiB", found "8GB"
+          --memory: expected a size with its unit, such as "512MiB", "4GiB" or "2TiB" (the units are KiB, MiB, GiB and TiB), found "8GB"
           --set: expected KEY=VALUE, found "x"
           --dns: invalid IP address syntax
           --dhcp: an address is either asked for or given with --ip

@@ -12,7 +12,7 @@ use rookery_vim_client::{
 };
 
 use super::arguments::{self, WrongArguments};
-use super::clone::backing;
+use super::clone::{appears, backing, unfinished};
 use super::site::{Finder, SiteArgs};
 use crate::Ending;
 use crate::output::{Out, printable, showing_progress};
@@ -114,12 +114,18 @@ pub(super) struct Checked {
     cdrom: Option<Cdrom>,
     boot: Vec<BootDevice>,
     uuid: Option<Uuid>,
+    annotation: Option<String>,
     settings: Vec<(String, String)>,
 }
 
 impl Args {
     pub(super) fn check(&self) -> Result<Checked, WrongArguments> {
         let mut problems = Problems::new();
+        problems.keep("NAME", arguments::name(&self.name));
+        problems.keep("--guest-id", arguments::name(&self.guest_id));
+        let annotation =
+            self.annotation.as_deref().and_then(|text| problems.keep("--annotation", arguments::lines(text)));
+        self.site.check(&mut problems);
         let cpus = problems.keep("--cpus", arguments::cpus(&self.cpus));
         let memory_mb = problems.keep("--memory", arguments::memory_mb(&self.memory));
         let thin = !self.thick;
@@ -151,6 +157,7 @@ impl Args {
             }),
             boot: boot.into_iter().flatten().collect(),
             uuid,
+            annotation,
             settings,
         });
         WrongArguments::unless(problems, checked)
@@ -176,7 +183,7 @@ impl Args {
 fn image(text: &str) -> Result<String, String> {
     let path = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     match path {
-        Some((datastore, path)) if !datastore.is_empty() && !path.trim().is_empty() => Ok(text.to_owned()),
+        Some((datastore, path)) if !datastore.is_empty() && !path.trim().is_empty() => arguments::name(text),
         Some(_) | None => Err(format!("expected a path such as \"[datastore] iso/x.iso\", found {text:?}")),
     }
 }
@@ -203,10 +210,19 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
     let made = showing_progress(&what, async |progress| {
         Box::pin(session.machines().create_vm(&order, args.wait, Some(progress))).await
     });
-    let vm = made.await?;
+    let made = session.orders.during(format!("create {}", appears(&order.name)), made).await;
+    let vm = made.map_err(|error| unfinished(&order.name, error.left_behind().cloned(), error))?;
     if args.on {
-        let started = session.machines().power(&vm, PowerChange::On, args.wait).await;
-        started.with_context(|| format!("{:?} was created as {}, but did not start", order.name, vm.id()))?;
+        let started = session.machines().power(&vm, PowerChange::On, args.wait);
+        let what = format!("power on {name} ({0}); look with `rookery vm info {0}`", vm.id());
+        let started = session.orders.during(what, started).await;
+        started.with_context(|| {
+            format!(
+                "{:?} was created as {1}, but did not start; `rookery vm power on {1}` tries again",
+                order.name,
+                vm.id()
+            )
+        })?;
     }
     out.line(&format!("{name}: created as {}", vm.id())).await?;
     Ok(Ending::Done)
@@ -242,7 +258,7 @@ async fn order(session: &Session, args: &Args) -> anyhow::Result<CreateOrder> {
         cpus: checked.cpus,
         cores_per_socket: None,
         memory_mb: checked.memory_mb,
-        annotation: args.annotation.clone(),
+        annotation: checked.annotation,
         extra_config: checked.settings,
         bios_uuid: checked.uuid,
         instance_uuid: None,
@@ -311,8 +327,8 @@ mod tests {
         insta::assert_snapshot!(checked(&line.split_whitespace().collect::<Vec<_>>()).unwrap_err(), @r#"
         11 problems in the arguments:
           --cpus: expected a number of CPUs from 1 on, found "0"
-          --memory: expected a size with its unit, such as "10KiB", "512MiB" or "4GiB", found "8"
-          --disk: expected a size with its unit, such as "10KiB", "512MiB" or "4GiB", found "big"
+          --memory: expected a size with its unit, such as "512MiB", "4GiB" or "2TiB" (the units are KiB, MiB, GiB and TiB), found "8"
+          --disk: expected a size with its unit, such as "512MiB", "4GiB" or "2TiB" (the units are KiB, MiB, GiB and TiB), found "big"
           --iso: expected a path such as "[datastore] iso/x.iso", found "x.iso"
           --boot: expected cdrom, disk, disk2, network, network2 and so on, found "floppy"
           --boot: expected cdrom, disk, disk2, network, network2 and so on, found "disk0"

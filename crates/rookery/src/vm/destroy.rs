@@ -11,7 +11,7 @@ use rookery_vim_client::{Vm, WaitError};
 use tokio::time::Instant;
 
 use super::pick::pick_all;
-use super::power::to_each;
+use super::power::{order, to_each};
 use crate::Ending;
 use crate::output::{Out, confirm, printable};
 use crate::session::Session;
@@ -38,7 +38,9 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
         let names = chosen.iter().map(name).collect::<Vec<_>>().join(", ");
         confirm(format!("destroy {names} with all files?"), "nothing was destroyed").await?;
     }
-    to_each(chosen, "destroyed", async |vm| destroy(session, vm, args.wait).await, out).await
+    let destroy =
+        async |vm: &Vm| session.orders.during(order("destroy", vm), destroy(session, vm, args.wait)).await;
+    to_each(chosen, "destroyed", destroy, out).await
 }
 
 /// A machine that runs is in use, whatever was typed.
@@ -60,7 +62,8 @@ async fn destroy(session: &Session, vm: &Vm, wait: Duration) -> anyhow::Result<(
     let left = deadline.saturating_duration_since(Instant::now());
     match session.inventory.wait_for(&vm.id, left, |_| None::<()>).await {
         Err(WaitError::Gone { .. }) | Ok(()) => Ok(()),
-        Err(error) => Err(error).context("vCenter accepted the request, but the VM is still listed"),
+        Err(error) => Err(error)
+            .context("vCenter accepted the request, but still lists the VM; look again with `rookery vm ls`"),
     }
 }
 

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::builder::NonEmptyStringValueParser;
-use rookery_vim_client::{GuestUser, Guests};
+use rookery_vim_client::{GuestError, GuestFileError, GuestUser, Guests, TransferError};
 use tokio::fs::{self, File};
 use tokio_util::io::InspectWriter;
 
@@ -24,7 +24,7 @@ pub struct Args {
     /// The file's path in the guest
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     remote: String,
-    /// The file here; one that is there is replaced, once all has arrived
+    /// The file here, or a folder for it; a file that is there is replaced, once all has arrived
     local: PathBuf,
 }
 
@@ -36,18 +36,46 @@ pub(super) async fn run(
 ) -> anyhow::Result<Ending> {
     let vm = pick(session.first.vms(), &args.vm)?;
     has_guest(vm)?;
-    let local = args.local.display();
+    let local_path = target(&args.local, args.local.is_dir(), &args.remote)?;
+    let local = local_path.display();
     let unwritable = || format!("{local} cannot be written");
-    let (part, file) = Part::create(&args.local).await.with_context(unwritable)?;
+    let (part, file) = Part::create(&local_path).await.with_context(unwritable)?;
     let guests = Guests::new(session.client().clone());
     let passed = AtomicU64::new(0);
     let mut content = InspectWriter::new(file, counting(&passed));
     let download = Box::pin(guests.download(&vm.id, &user, &args.remote, &mut content));
-    let size = shown(&args.remote, None, &passed, download).await.with_context(|| vm.name.clone())?;
+    let arrived = shown(&args.remote, None, &passed, download).await;
+    let size = arrived.map_err(|error| at_fault(error, unwritable)).with_context(|| vm.name.clone())?;
     content.into_inner().sync_all().await.with_context(unwritable)?;
-    part.finish(&args.local).await.with_context(unwritable)?;
+    part.finish(&local_path).await.with_context(unwritable)?;
     out.line(&format!("{}: {size} bytes in {}", printable(&vm.name), printable(&local.to_string()))).await?;
     Ok(Ending::Done)
+}
+
+/// An error that names the file here, if that is what cannot be written.
+fn at_fault(error: GuestError, unwritable: impl Fn() -> String) -> anyhow::Error {
+    let is_here = matches!(&error, GuestError::Transfer { source, .. }
+        if matches!(**source, GuestFileError::Transfer(TransferError::Sink(_))));
+    if is_here { anyhow::Error::new(error).context(unwritable()) } else { error.into() }
+}
+
+/// Where a guest's file goes: into a folder under its own name.
+fn target(local: &Path, is_folder: bool, remote: &str) -> anyhow::Result<PathBuf> {
+    if !is_folder {
+        // A file cannot have such a name: a folder was meant.
+        if local.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            bail!("there is no folder {} for the file: create it first", local.display());
+        }
+        return Ok(local.to_owned());
+    }
+    let windows = remote.starts_with('\\') || remote.get(1..3).is_some_and(|start| start == ":\\");
+    let separates = |c: char| c == '/' || (windows && c == '\\');
+    match remote.rsplit(separates).next() {
+        None | Some("" | "." | "..") => {
+            bail!("{remote:?} names no file: give the path of a file in the guest")
+        }
+        Some(name) => Ok(local.join(name)),
+    }
 }
 
 /// A file that has not arrived whole, beside the one that it becomes. It goes with this value.
@@ -75,6 +103,48 @@ impl Drop for Part {
         if let Some(path) = &self.0 {
             // What cannot be removed is at least not taken for the whole.
             std::fs::remove_file(path).ok();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rookery_vim::MoRef;
+
+    use super::*;
+
+    fn check(local: &str, is_folder: bool, remote: &str, expected: Result<&str, &str>) {
+        let found = target(Path::new(local), is_folder, remote).map_err(|error| error.to_string());
+        assert_eq!(found.as_deref().map_err(String::as_str), expected.map(Path::new), "{local} {remote}");
+    }
+
+    #[test]
+    fn a_file_here_that_cannot_be_written_is_named() {
+        let told = |source: GuestFileError| {
+            let vm = MoRef::new("VirtualMachine", "vm-20");
+            let error =
+                GuestError::Transfer { action: "read /eggs".to_owned(), vm, source: Box::new(source) };
+            format!("{:#}", at_fault(error, || "nest/eggs cannot be written".to_owned()))
+        };
+        let full = told(TransferError::Sink(std::io::ErrorKind::StorageFull.into()).into());
+        assert!(full.starts_with("nest/eggs cannot be written: cannot read /eggs"), "{full}");
+        assert!(full.ends_with("no storage space"), "{full}");
+        assert!(told(TransferError::NoLength.into()).starts_with("cannot read /eggs"));
+    }
+
+    #[test]
+    fn a_folder_gets_the_file_under_its_own_name() {
+        check(".", true, "/etc/os-release", Ok("./os-release"));
+        check("logs/", true, "/var/log/a b", Ok("logs/a b"));
+        check("logs", true, "C:\\Windows\\win.ini", Ok("logs/win.ini"));
+        check("logs", true, "C:/Windows/win.ini", Ok("logs/win.ini"));
+        check("logs", true, "\\\\server\\share\\x", Ok("logs/x"));
+        check("logs", true, "/tmp/back\\slash", Ok("logs/back\\slash"));
+        check("copy", false, "/etc/os-release", Ok("copy"));
+        check("new/", false, "/a", Err("there is no folder new/ for the file: create it first"));
+        for none in ["/tmp/", "/tmp/..", "..", "."] {
+            let told = format!("{none:?} names no file: give the path of a file in the guest");
+            check("logs", true, none, Err(&told));
         }
     }
 }

@@ -6,9 +6,12 @@ use rookery_vim_client::Vm;
 /// Why it makes no sense to ask.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoGuest {
-    #[error("{vm:?} is not on: nothing can be done inside it")]
+    #[error("{vm:?} is not on, so nothing can be done inside it; start it with `rookery vm power on`")]
     NotOn { vm: String },
-    #[error("VMware Tools do not run in the guest of {vm:?}, or not yet: nothing can be done inside it")]
+    #[error(
+        "VMware Tools do not run in the guest of {vm:?}, so nothing can be done inside it; wait until it has started, or \
+         install them (open-vm-tools) there"
+    )]
     NoTools { vm: String },
 }
 

@@ -9,6 +9,7 @@ use rookery_vim::objects::{PowerState, ToolsRunning};
 use rookery_vim_client::{Vm, WaitError};
 
 use super::pick;
+use super::words::power_word;
 use crate::Ending;
 use crate::output::Out;
 use crate::session::Session;
@@ -18,9 +19,9 @@ use crate::session::Session;
 pub struct Args {
     /// Its name, or its id such as vm-63
     vm: String,
-    /// How long to wait for an address
-    #[arg(long, value_name = "DURATION", default_value = "3m", value_parser = duration)]
-    wait: Duration,
+    /// How long to wait for an address, and until the VM is on [default: 3m if it is on]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    wait: Option<Duration>,
     /// All its addresses, not only the first
     #[arg(long)]
     all: bool,
@@ -28,7 +29,8 @@ pub struct Args {
 
 pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let vm = pick(session.first.vms(), &args.vm)?;
-    let found = session.inventory.wait_for(&vm.id, args.wait, addresses).await.map_err(|error| {
+    let wait = patience(vm, args.wait)?;
+    let found = session.inventory.wait_for(&vm.id, wait, addresses).await.map_err(|error| {
         let why =
             if let WaitError::TimedOut { last, .. } = &error { last.as_deref().map(reason) } else { None };
         let error = anyhow!(error);
@@ -38,6 +40,30 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
         out.line(&address.to_string()).await?;
     }
     Ok(Ending::Done)
+}
+
+/// How long a guest that is on may take until it reports an address.
+const USUAL: Duration = Duration::from_mins(3);
+
+/// A VM that is off gets no address by itself.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{vm:?} has no address: it is {power}; start it with `rookery vm power on {id}`, or give --wait to wait until somebody does"
+)]
+struct NotOn {
+    vm: String,
+    id: String,
+    power: String,
+}
+
+fn patience(vm: &Vm, given: Option<Duration>) -> Result<Duration, NotOn> {
+    match (&vm.power, given) {
+        (_, Some(wait)) => Ok(wait),
+        (Some(power @ (PowerState::Off | PowerState::Suspended)), None) => {
+            Err(NotOn { vm: vm.name.clone(), id: vm.id.id().to_owned(), power: power_word(power).to_owned() })
+        }
+        (Some(PowerState::On | PowerState::Other(_)) | None, None) => Ok(USUAL),
+    }
 }
 
 /// The addresses of a VM that runs: those of one that is off are what it had.
@@ -68,6 +94,23 @@ mod tests {
         vm_that_was_on.power = Some(PowerState::Off);
         assert_eq!(addresses(&vm_that_was_on), None);
         assert_eq!(addresses(&running("vm-1", "a", "fe80::1")), None);
+    }
+
+    #[test]
+    fn a_vm_that_is_off_is_waited_for_only_if_somebody_says_how_long() {
+        let minute = Duration::from_mins(1);
+        let mut vm = running("vm-1", "a", "");
+        assert_eq!((patience(&vm, None), patience(&vm, Some(minute))), (Ok(USUAL), Ok(minute)));
+        vm.power = None;
+        assert_eq!(patience(&vm, None), Ok(USUAL));
+        for (power, word) in [(PowerState::Off, "off"), (PowerState::Suspended, "suspended")] {
+            vm.power = Some(power);
+            assert_eq!(patience(&vm, Some(minute)), Ok(minute));
+            let refused = patience(&vm, None).unwrap_err().to_string();
+            let expected =
+                format!("\"a\" has no address: it is {word}; start it with `rookery vm power on vm-1`");
+            assert!(refused.starts_with(&expected), "{refused}");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ const SUGGESTIONS: usize = 3;
 /// Why it is not clear which VM is meant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PickError {
-    #[error("there is no VM {given:?}{}", suggestion(similar))]
+    #[error("there is no VM {given:?}{}", suggestion(given, similar))]
     Unknown {
         given: String,
         /// Names that may have been meant, the nearest first.
@@ -81,7 +81,12 @@ fn similar(vms: &[&Arc<Vm>], given: &str) -> Vec<String> {
     near.into_iter().take(SUGGESTIONS).map(|(_, name)| name.clone()).collect()
 }
 
-fn suggestion(similar: &[String]) -> String {
+fn suggestion(given: &str, similar: &[String]) -> String {
+    if given.contains(['*', '?']) {
+        return format!(
+            "; a name is taken as it is here: `rookery vm ls '{given}'` lists what a pattern means"
+        );
+    }
     let quoted: Vec<_> = similar.iter().map(|name| format!("{name:?}")).collect();
     if quoted.is_empty() { String::new() } else { format!("; did you mean {}?", quoted.join(" or ")) }
 }
@@ -131,6 +136,12 @@ mod tests {
         check("wbe-1", Err("there is no VM \"wbe-1\"; did you mean \"web-1\" or \"web-2\"?"));
         check("WEB-2", Err("there is no VM \"WEB-2\"; did you mean \"web-2\" or \"web-1\"?"));
         check("database", Err("there is no VM \"database\""));
+        check(
+            "web-*",
+            Err(
+                "there is no VM \"web-*\"; a name is taken as it is here: `rookery vm ls 'web-*'` lists what a pattern means",
+            ),
+        );
     }
 
     fn check_all(given: &[&str], expected: Result<&[&str], &str>) {

@@ -86,7 +86,19 @@ impl Action {
 
 pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let chosen = pick_all(&session.first.vms().collect::<Vec<_>>(), &args.vms)?;
-    to_each(chosen, args.action.done(), async |vm| change(session, vm, args).await, out).await
+    let action = args.action.to_possible_value();
+    let what = format!("power {}", action.as_ref().map_or("", |action| action.get_name()));
+    let change = async |vm: &Vm| session.orders.during(order(&what, vm), change(session, vm, args)).await;
+    to_each(chosen, args.action.done(), change, out).await
+}
+
+/// What is asked of a VM, and how to look whether it was done.
+pub(super) fn order(what: &str, vm: &Vm) -> String {
+    let id = vm.id.id();
+    format!(
+        "{what} {} ({id}); look with `rookery vm info {id}` and `rookery vm events {id}`",
+        printable(&vm.name)
+    )
 }
 
 /// Does something to all of them at once, and tells how each went.
@@ -144,7 +156,8 @@ async fn arrival(session: &Session, vm: &Vm, goal: PowerState, deadline: Instant
     let arrived = |vm: &Vm| (vm.power.as_ref() == Some(&goal)).then_some(());
     let seen = session.inventory.wait_for(&vm.id, left, arrived).await;
     seen.with_context(|| {
-        format!("vCenter accepted the request, but the VM was not seen {}", power_word(&goal))
+        let (power, id) = (power_word(&goal), vm.id.id());
+        format!("vCenter accepted the request, but does not show the VM as {power}; `rookery vm events {id}` may say why")
     })
 }
 

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::builder::NonEmptyStringValueParser;
-use rookery_daemon::settings::duration;
+use rookery_daemon::settings::{Problems, duration};
 use rookery_vim::{FaultKind, MoRef};
 use rookery_vim_client::{OperationError, Snapshot, Vm};
 use tokio::time::Instant;
 
+use super::arguments::{self, WrongArguments};
 use super::pick;
-use super::power::is_open;
+use super::power::{is_open, order};
 use crate::Ending;
 use crate::output::{Out, printable};
 use crate::session::Session;
@@ -27,6 +28,14 @@ pub struct Args {
     /// How long to wait for it
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     wait: Duration,
+}
+
+impl Args {
+    pub(super) fn check(&self) -> Result<String, WrongArguments> {
+        let mut problems = Problems::new();
+        let name = problems.keep("NEW", arguments::name(&self.new));
+        WrongArguments::unless(problems, name)
+    }
 }
 
 /// Why a VM does not have the name that it was to have.
@@ -48,8 +57,15 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
     if let Some(by) = neighbour(&session.first, vm, &new) {
         return Err(RenameError::Taken { old, new, by: Some(by) }.into());
     }
-    let deadline = Instant::now() + args.wait;
-    let ordered = session.machines().rename(&vm.id, &new, args.wait).await;
+    let what = format!("rename to {}:", printable(&new));
+    session.orders.during(order(&what, vm), rename(session, vm, new, args.wait)).await?;
+    out.line(&format!("{}: renamed to {}", printable(&old), printable(&args.new))).await?;
+    Ok(Ending::Done)
+}
+
+async fn rename(session: &Session, vm: &Vm, new: String, wait: Duration) -> anyhow::Result<()> {
+    let deadline = Instant::now() + wait;
+    let ordered = session.machines().rename(&vm.id, &new, wait).await;
     if let Err(error) = &ordered
         && !is_open(error)
     {
@@ -58,11 +74,15 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
     let left = deadline.saturating_duration_since(Instant::now());
     let seen = session.inventory.wait_for(&vm.id, left, |vm| (vm.name == new).then_some(())).await;
     if let (Err(_), Err(source)) = (&seen, ordered) {
-        return Err(RenameError::Refused { old, new, source }.into());
+        return Err(RenameError::Refused { old: vm.name.clone(), new, source }.into());
     }
-    seen.context("vCenter accepted the request, but the new name was not seen")?;
-    out.line(&format!("{}: renamed to {}", printable(&old), printable(&new))).await?;
-    Ok(Ending::Done)
+    seen.with_context(|| {
+        format!(
+            "vCenter accepted the request, but does not show the new name; look with `rookery vm info {}`",
+            vm.id.id()
+        )
+    })?;
+    Ok(())
 }
 
 /// Another VM of that name in the same folder. Elsewhere the name may be used again.

@@ -18,7 +18,8 @@ use super::pick;
 use crate::Ending;
 use crate::output::{Out, printable, remark};
 use crate::session::Session;
-use quote::{join, quoted};
+use quote::join;
+pub(in crate::vm) use quote::quoted;
 
 /// How soon, and at most how often from then on, the end of the program is looked for.
 const LOOKS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
@@ -61,13 +62,20 @@ pub(super) async fn run(
     has_guest(vm)?;
     let guest = Guest { guests: Guests::new(session.client().clone()), vm: vm.id.clone(), user };
     let name = || vm.name.clone();
+    let path = args.command.first().map_or("", String::as_str);
+    let order = format!(
+        "{} in the guest of {} ({}): if it has started it goes on, and what it prints stays in files there",
+        printable(path),
+        printable(&vm.name),
+        vm.id.id()
+    );
     if args.detach {
-        let pid = guest.start(program(args, None)).await.with_context(name)?;
+        let pid = session.orders.during(order, guest.start(program(args, None))).await.with_context(name)?;
         out.line(&format!("{}: process {pid}", printable(&vm.name))).await?;
         return Ok(Ending::Done);
     }
     let mut files = Vec::new();
-    let ended = guest.run(args, &mut files, out).await;
+    let ended = session.orders.during(order, guest.run(args, &mut files, out)).await;
     guest.remove(&files).await;
     ended.map(|code| Ending::Exited(shown(code))).with_context(name)
 }

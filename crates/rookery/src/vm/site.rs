@@ -1,8 +1,11 @@
 //! Where a new VM goes: the places that its arguments name, or the obvious ones.
 
 use anyhow::anyhow;
+use rookery_daemon::settings::Problems;
 use rookery_vim::MoRef;
 use rookery_vim_client::{FindError, Kind, Place, Places};
+
+use super::arguments;
 
 /// Where it goes. Each is a name, or a path as far as it takes to be clear.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -20,6 +23,17 @@ pub(super) struct SiteArgs {
     /// The datastore, or cluster of datastores, that its files go to
     #[arg(long, value_name = "DATASTORE")]
     datastore: Option<String>,
+}
+
+impl SiteArgs {
+    pub(super) fn check(&self, problems: &mut Problems) {
+        let Self { folder, pool, host, datastore } = self;
+        for (flag, place) in
+            [("--folder", folder), ("--pool", pool), ("--host", host), ("--datastore", datastore)]
+        {
+            place.as_deref().and_then(|place| problems.keep(flag, arguments::name(place)));
+        }
+    }
 }
 
 /// Looks places up. What is unclear is left out, and told at the end.

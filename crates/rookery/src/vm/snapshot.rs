@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::builder::NonEmptyStringValueParser;
-use rookery_daemon::settings::duration;
+use rookery_daemon::settings::{Problems, duration};
 
+use super::arguments::{self, WrongArguments};
 use super::pick;
+use super::power::order;
 use crate::Ending;
 use crate::output::{Out, printable};
 use crate::session::Session;
@@ -24,10 +26,27 @@ pub struct Args {
     wait: Duration,
 }
 
+impl Args {
+    pub(super) fn check(&self) -> Result<String, WrongArguments> {
+        let mut problems = Problems::new();
+        let name = problems.keep("SNAPSHOT", arguments::name(&self.name));
+        WrongArguments::unless(problems, name)
+    }
+}
+
 pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let vm = pick(session.first.vms(), &args.vm)?;
-    let taken = session.machines().snapshot(&vm.id, &args.name, args.wait).await;
-    let snapshot = taken.with_context(|| format!("no snapshot of {:?} was seen", vm.name))?;
+    let what = format!("snapshot {} of", printable(&args.name));
+    let taken = session.machines().snapshot(&vm.id, &args.name, args.wait);
+    let taken = session.orders.during(order(&what, vm), taken).await;
+    let snapshot = taken.with_context(|| {
+        format!(
+            "no snapshot {:?} of {:?} was seen; look with `rookery vm events {}`",
+            args.name,
+            vm.name,
+            vm.id.id()
+        )
+    })?;
     out.line(&format!("{}: snapshot {} is {}", printable(&vm.name), printable(&args.name), snapshot.id()))
         .await?;
     Ok(Ending::Done)

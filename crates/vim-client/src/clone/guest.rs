@@ -89,9 +89,10 @@ impl Machines {
     }
 
     async fn set_up(&self, vm: &MoRef, order: &CloneOrder, deadline: Duration) -> Result<(), CloneError> {
-        let left_behind = |source: OperationError| CloneError::LeftBehind { vm: vm.clone(), source };
+        let left_behind = |missing| move |source| CloneError::LeftBehind { vm: vm.clone(), missing, source };
+        let not_set_up = left_behind("its guest is not set up, and it was not started");
         let devices = property_of(&self.client, vm, "config.hardware.device").await;
-        let devices = devices.map_err(|error| left_behind(error.into()))?;
+        let devices = devices.map_err(|error| not_set_up(error.into()))?;
         let sent = devices.map_or(0, |devices| cards(&devices.children).count());
         if let Some(spec) = spec::customization(&order.guest, sent) {
             let call = CustomizeVmTask { this: vm.clone(), spec };
@@ -103,11 +104,11 @@ impl Machines {
                     return Err(CloneError::CardsDisagree { vm: vm.clone(), sent, counted, source: error });
                 }
                 Err(error) if self.is_set_up(vm, &error).await => {}
-                Err(error) => return Err(left_behind(error)),
+                Err(error) => return Err(not_set_up(error)),
             }
         }
         if order.power_on {
-            self.power(vm, PowerChange::On, deadline).await.map_err(left_behind)?;
+            self.power(vm, PowerChange::On, deadline).await.map_err(left_behind("it was not started"))?;
         }
         Ok(())
     }

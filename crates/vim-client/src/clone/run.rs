@@ -47,10 +47,10 @@ pub enum CloneError {
     #[error("{name:?} was not cloned in time")]
     OutOfTime { name: String },
     /// There is a clone, but one of the steps after cloning failed.
-    #[error("{vm} was cloned, but a later step failed")]
-    LeftBehind { vm: MoRef, source: OperationError },
+    #[error("the clone is there as {}, but {missing}", vm.id())]
+    LeftBehind { vm: MoRef, missing: &'static str, source: OperationError },
     /// There is a clone whose guest is not set up: it seems to change its cards all the time.
-    #[error("{vm} was cloned, but its guest is not set up: settings were sent for {sent} network cards, and vCenter counts {}", counted.as_deref().unwrap_or("others"))]
+    #[error("the clone is there as {}, but its guest is not set up: settings were sent for {sent} network cards, and vCenter counts {}", vm.id(), counted.as_deref().unwrap_or("others"))]
     CardsDisagree { vm: MoRef, sent: usize, counted: Option<String>, source: OperationError },
 }
 
@@ -89,7 +89,11 @@ impl Machines {
         };
         match self.ensure_mark(&vm, order, deadline).await {
             Ok(()) => Ok(vm),
-            Err(source) => Err(CloneError::LeftBehind { vm, source }),
+            Err(source) => Err(CloneError::LeftBehind {
+                vm,
+                missing: "its notes are not those that were asked for",
+                source,
+            }),
         }
     }
 
@@ -165,7 +169,7 @@ impl Machines {
             (None, _) => Err(CloneError::Failed { name: name(), source: error }),
             // vCenter has said that it failed: what is there is a part of what was wanted.
             (Some(vm), OperationError::Task(TaskError::Failed(_))) => {
-                Err(CloneError::LeftBehind { vm, source: error })
+                Err(CloneError::LeftBehind { vm, missing: "vCenter says that cloning failed", source: error })
             }
             (Some(vm), OperationError::Call(_) | OperationError::Task(_)) => {
                 self.see_through(vm, order, error, deadline).await
@@ -189,7 +193,10 @@ impl Machines {
                 Err(error) if is_in_the_making(&error) && Instant::now() < until => {
                     sleep(STILL_MADE).await;
                 }
-                Err(source) => return Err(CloneError::LeftBehind { vm, source }),
+                Err(source) => {
+                    let missing = "it is not known whether it is complete, and it was not started";
+                    return Err(CloneError::LeftBehind { vm, missing, source });
+                }
             }
         }
     }

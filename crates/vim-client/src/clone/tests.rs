@@ -69,7 +69,7 @@ fn source(cards: &[&str]) -> Source {
 }
 
 fn sent(order: &CloneOrder, source: &Source) -> String {
-    envelope::call(&spec::call(order, source).expect("it can be said"), None)
+    envelope::call(&spec::call(order, source).expect("it can be said"), None).expect("XML carries it")
 }
 
 #[test]

@@ -40,8 +40,15 @@ pub enum CreateError {
     #[error("{name:?} was not created")]
     Failed { name: String, source: OperationError },
     /// There is a VM, and something that was wanted of it did not happen.
-    #[error("{vm} was created, but a later step failed")]
-    LeftBehind { vm: MoRef, source: OperationError },
+    #[error("the VM is there as {}, but {missing}", vm.id())]
+    LeftBehind { vm: MoRef, missing: &'static str, source: OperationError },
+}
+
+impl CreateError {
+    /// The VM that is there all the same, without something that was wanted of it.
+    pub fn left_behind(&self) -> Option<&MoRef> {
+        if let Self::LeftBehind { vm, .. } = self { Some(vm) } else { None }
+    }
 }
 
 fn listed(contradictions: &[Contradiction]) -> String {
@@ -71,7 +78,7 @@ impl Machines {
         };
         match self.ensure_boot_order(&vm, order, deadline).await {
             Ok(()) => Ok(vm),
-            Err(source) => Err(CreateError::LeftBehind { vm, source }),
+            Err(source) => Err(CreateError::LeftBehind { vm, missing: "its boot order is not set", source }),
         }
     }
 
@@ -130,9 +137,11 @@ impl Machines {
         let vm = self.if_ours(vm, order, uuid).await?;
         match error {
             // vCenter has said that it failed: what is there is a part of what was wanted.
-            OperationError::Task(TaskError::Failed(_)) if !taken => {
-                Err(CreateError::LeftBehind { vm, source: error })
-            }
+            OperationError::Task(TaskError::Failed(_)) if !taken => Err(CreateError::LeftBehind {
+                vm,
+                missing: "vCenter says that creating it failed",
+                source: error,
+            }),
             OperationError::Call(_) | OperationError::Task(_) => Ok(vm),
         }
     }

@@ -43,7 +43,7 @@ fn uuid(last: u8) -> Uuid {
 
 fn sent(order: &CreateOrder) -> String {
     let config = spec::config(order, uuid(1), Some("fast")).expect("it can be said");
-    envelope::call(&spec::call(order, config), None)
+    envelope::call(&spec::call(order, config), None).expect("XML carries it")
 }
 
 /// The parts stand in the text in this order; all else between them does not matter.

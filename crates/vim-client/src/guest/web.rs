@@ -6,7 +6,7 @@ use std::time::Duration;
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
 use hyper::{Method, Response, StatusCode};
-use rookery_dial::{Body, Http, HttpError, TcpDial, Thumbprint, Trust, TrustError, whole};
+use rookery_dial::{Body, Http, HttpError, TcpDial, Thumbprint, Trust, TrustError, read_whole, whole};
 use rookery_vim::{Hidden, MoRef, Wire as _};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
@@ -22,6 +22,10 @@ use crate::transfer::{self, AS_IT_IS, Length, TransferError, Watch};
 /// A transfer may take as long as it needs, as long as it moves.
 const STALL: Duration = Duration::from_secs(120);
 
+/// How much of a refusal is read, and how much of it is told.
+const LARGEST_REASON: usize = 64 * 1024;
+const LONGEST_REASON: usize = 300;
+
 /// Why a file's content did not get through.
 #[derive(Debug, thiserror::Error)]
 pub enum GuestFileError {
@@ -33,10 +37,12 @@ pub enum GuestFileError {
     NoCertificate,
     #[error("TLS could not be set up")]
     Trust(#[from] TrustError),
-    #[error(
-        "the server answered with HTTP status {0}; is there such a file or folder, and may the user use it?"
-    )]
-    Status(StatusCode),
+    #[error("the server answered with HTTP status {status}{}", reason(*status, said))]
+    Status {
+        status: StatusCode,
+        /// Its own words, if it had any.
+        said: String,
+    },
     #[error(transparent)]
     Transfer(#[from] TransferError),
     #[error("{received} of {expected} bytes came; the file may have become shorter meanwhile")]
@@ -52,7 +58,7 @@ impl GuestFileError {
             Self::Call(error) => error.is_transient(),
             Self::Transfer(error) => error.is_transient(),
             Self::Short { .. } => true,
-            Self::Status(status) => *status == StatusCode::SERVICE_UNAVAILABLE,
+            Self::Status { status, .. } => *status == StatusCode::SERVICE_UNAVAILABLE,
             Self::Route(_) | Self::NoCertificate | Self::Trust(_) | Self::TooLarge { .. } => false,
         }
     }
@@ -75,9 +81,10 @@ pub(super) async fn send(
     let headers = [(CONTENT_LENGTH, length.as_str()), (CONTENT_TYPE, "application/octet-stream")];
     let put = |body| way.request("PUT", Method::PUT, &headers, body);
     let watch = Watch { progress: &watch::Sender::new(0), stall: STALL };
-    match transfer::upload(content, size, put, watch).await?.status() {
+    let answer = transfer::upload(content, size, put, watch).await?;
+    match answer.status() {
         status if status.is_success() => Ok(()),
-        status => Err(GuestFileError::Status(status)),
+        _ => Err(refused(answer).await),
     }
 }
 
@@ -93,10 +100,45 @@ pub(super) async fn fetch(
     let asked = timeout(STALL, way.request("GET", Method::GET, &AS_IT_IS, whole("")));
     let answer = asked.await.map_err(lost)??;
     if !answer.status().is_success() {
-        return Err(GuestFileError::Status(answer.status()));
+        return Err(refused(answer).await);
     }
     let watch = Watch { progress: &watch::Sender::new(0), stall: STALL };
     Ok(transfer::download("GET", answer, Length::Optional, into, watch).await?)
+}
+
+/// A refusal, with what the server says about it: the status alone does not tell a full disk from a missing folder.
+async fn refused(answer: Response<Incoming>) -> GuestFileError {
+    let status = answer.status();
+    let body = timeout(STALL, read_whole(answer, LARGEST_REASON)).await;
+    let body = body.ok().and_then(Result::ok).unwrap_or_default();
+    GuestFileError::Status { status, said: words(&String::from_utf8_lossy(&body)) }
+}
+
+/// The text of a page, without its tags, on one line.
+fn words(page: &str) -> String {
+    let mut outside = String::new();
+    let mut in_tag = false;
+    for c in page.chars() {
+        match c {
+            '<' => in_tag = true,
+            '>' if in_tag => {
+                in_tag = false;
+                outside.push(' ');
+            }
+            c if !in_tag => outside.push(c),
+            _ => {}
+        }
+    }
+    let text = outside.split_whitespace().collect::<Vec<_>>().join(" ");
+    text.chars().take(LONGEST_REASON).collect()
+}
+
+fn reason(status: StatusCode, said: &str) -> String {
+    let advice = match status {
+        StatusCode::INSUFFICIENT_STORAGE => "make room there, or choose another disk",
+        _ => "is there such a file or folder, and may the user use it?",
+    };
+    if said.is_empty() { format!("; {advice}") } else { format!(": {said}; {advice}") }
 }
 
 /// The server that a file is transferred to or from.
@@ -144,4 +186,33 @@ async fn certificate_of_host(client: &Client, vm: &MoRef) -> Result<Thumbprint, 
     let host = host.and_then(|host| MoRef::from_node(host).ok()).ok_or(GuestFileError::NoCertificate)?;
     let certificate = property_of(client, &host, "config.certificate").await?;
     certificate.and_then(thumbprint).ok_or(GuestFileError::NoCertificate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_told_in_the_servers_own_words() {
+        let check = |status, page: &str, expected: &str| {
+            let error = GuestFileError::Status { status, said: words(page) };
+            assert_eq!(error.to_string(), format!("the server answered with HTTP status {expected}"));
+        };
+        let full = StatusCode::INSUFFICIENT_STORAGE;
+        check(
+            full,
+            "File /tmp/x does not fit on the guest's disk\n",
+            "507 Insufficient Storage: File /tmp/x does not fit on the guest's disk; make room there, or choose another disk",
+        );
+        check(full, "", "507 Insufficient Storage; make room there, or choose another disk");
+        let page = "<html><head><title>500</title></head>\n<body>No  space left\non device</body></html>";
+        let advice = "is there such a file or folder, and may the user use it?";
+        check(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            page,
+            &format!("500 Internal Server Error: 500 No space left on device; {advice}"),
+        );
+        assert_eq!(words(&"x".repeat(9999)).len(), LONGEST_REASON);
+        check(StatusCode::NOT_FOUND, "", &format!("404 Not Found; {advice}"));
+    }
 }

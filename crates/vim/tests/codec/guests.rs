@@ -92,7 +92,7 @@ fn there_and_back(arguments: &str, environment: &[String]) -> (String, GuestProg
             env_variables: environment.to_vec(),
         }),
     };
-    let written = envelope::call(&call, None);
+    let written = envelope::call(&call, None).expect("XML carries it");
     let read = StartProgramInGuest::read(content(written.as_bytes())).expect("it is a call");
     let GuestProgram::GuestProgramSpec(spec) = read.spec else { panic!("another class: {written}") };
     (written, spec)

@@ -19,7 +19,7 @@ use crate::{answer, content, document};
 fn a_call_stands_in_an_envelope_with_its_class_stated_where_the_schema_leaves_it_open() {
     let method =
         CreateFilter { this: MoRef::new("PropertyCollector", "pc"), spec: filter(), partial_updates: false };
-    assert_snapshot!(indented(&envelope::call(&method, Some("op-7f3a"))), @r#"
+    assert_snapshot!(indented(&said(&method, Some("op-7f3a"))), @r#"
     <?xml version="1.0" encoding="UTF-8"?>
     <soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsd="http://www.w3.org/2001/XMLSchema" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
      <soapenv:Header>
@@ -145,7 +145,7 @@ fn what_was_read_is_written_in_the_order_of_the_server() {
 }
 
 #[test]
-fn text_is_escaped_once_and_what_xml_cannot_carry_is_left_out() {
+fn text_is_escaped_once_and_what_xml_cannot_carry_is_replaced_where_a_server_tells_it() {
     let check = |text: &str, written: &str| {
         let mut out = Writer::new();
         out.leaf("a", None, text);
@@ -155,8 +155,9 @@ fn text_is_escaped_once_and_what_xml_cannot_carry_is_left_out() {
     check("&amp;", "&amp;amp;");
     check("]]>", "]]&gt;");
     check("line\r\nline\ttab\n", "line&#13;\nline\ttab\n");
-    check("\0a\u{1}b\u{8}c\u{b}d\u{c}e\u{1f}f", "abcdef");
-    check("\u{fffe}g\u{ffff}", "g");
+    for c in ["\0", "\u{1}", "\u{8}", "\u{b}", "\u{c}", "\u{1f}", "\u{fffe}", "\u{ffff}"] {
+        check(&format!("a{c}b"), "a\u{fffd}b");
+    }
     check("\u{7f}\u{85}é✓😀\u{2028}\u{fffd}", "\u{7f}\u{85}é✓😀\u{2028}\u{fffd}");
     check("{\"hatchery\":\"h1\"}", "{&quot;hatchery&quot;:&quot;h1&quot;}");
 }
@@ -164,17 +165,33 @@ fn text_is_escaped_once_and_what_xml_cannot_carry_is_left_out() {
 #[test]
 fn attributes_keep_their_white_space() {
     let mut out = Writer::new();
-    out.reference("obj", Some("ManagedObjectReference"), &MoRef::new("a\t\"<b>\"\r\n&c\u{1}", "vm-7"));
+    out.reference("obj", Some("ManagedObjectReference"), &MoRef::new("a\t\"<b>\"\r\n&c", "vm-7"));
     assert_snapshot!(out.into_string(), @r#"<obj type="a&#9;&quot;&lt;b&gt;&quot;&#13;&#10;&amp;c" xsi:type="ManagedObjectReference">vm-7</obj>"#);
 }
 
 #[test]
 fn the_operation_is_escaped_and_may_be_absent() {
     let rename = RenameTask { this: vm(), new_name: "a".into() };
-    assert!(!envelope::call(&rename, None).contains("Header"));
-    let root =
-        node::parse(envelope::call(&rename, Some("<op & 1>")).as_bytes(), &Limits::default()).expect("XML");
+    assert!(!said(&rename, None).contains("Header"));
+    let call = said(&rename, Some("<op & 1>"));
+    let root = node::parse(call.as_bytes(), &Limits::default()).expect("XML");
     assert_eq!(root.children[0].child_text("operationID"), Some("<op & 1>"));
+}
+
+#[test]
+fn what_xml_cannot_carry_is_never_left_out_of_what_is_asked_for() {
+    let rename = RenameTask { this: vm(), new_name: "a\u{1}b".into() };
+    let refused = envelope::call(&rename, None).expect_err("vCenter would name it ab");
+    assert_eq!(
+        refused.to_string(),
+        "the value of newName contains a control character that XML cannot carry"
+    );
+    let reference = RenameTask { this: MoRef::new("VirtualMachine", "vm\u{7}"), new_name: "a".into() };
+    assert!(envelope::call(&reference, None).is_err());
+    assert!(envelope::call(&rename, Some("\u{1b}")).is_err());
+    assert!(Node::any(&"\u{ffff}".to_owned()).is_err());
+    let several = RenameTask { this: vm(), new_name: "tab\tand\nline\r".into() };
+    assert!(envelope::call(&several, None).is_ok());
 }
 
 #[test]
@@ -189,7 +206,7 @@ fn a_password_is_never_shown() {
     method.write_parameters(&mut out);
     let shown = format!("{method:?} {method:#?} {:?} {out:?}", method.password);
     assert!(shown.contains("user_name") && !shown.contains("hunter2"), "{shown}");
-    assert!(envelope::call(&method, None).contains("<password>hunter2</password>"));
+    assert!(said(&method, None).contains("<password>hunter2</password>"));
 }
 
 fn vm() -> MoRef {
@@ -268,7 +285,7 @@ fn contained(ours: &Node, theirs: &Node, at: &str) {
 pub(crate) fn reread<M: Method + PartialEq + std::fmt::Debug>(name: &str) -> M {
     let theirs = content(&document(name));
     let call = M::read(theirs.clone()).expect(name);
-    let ours = content(envelope::call(&call, None).as_bytes());
+    let ours = content(said(&call, None).as_bytes());
     contained(&ours, &theirs, name);
     assert_eq!(leaves(&ours), leaves(&theirs), "{name}");
     assert_eq!(M::read(ours).as_ref(), Ok(&call), "{name}");
@@ -285,9 +302,14 @@ fn leaves(node: &Node) -> Vec<String> {
 
 /// The method's element, without the envelope that all share.
 pub(crate) fn inside<M: Method>(method: &M) -> String {
-    let call = envelope::call(method, None);
+    let call = said(method, None);
     let (_, body) = call.split_once("<soapenv:Body>").expect("a call has a body");
     body.trim_end_matches("</soapenv:Body></soapenv:Envelope>").to_owned()
+}
+
+/// A call that XML can carry.
+pub(crate) fn said<M: Method>(method: &M, operation: Option<&str>) -> String {
+    envelope::call(method, operation).expect("XML carries it")
 }
 
 /// One element a line, for people.

@@ -38,9 +38,9 @@ fn all_problems_are_reported_at_once() {
   colour (file /place/rookery.toml): unknown key
   pool (file /place/rookery.toml): expected a table, found a number
   vcenter.endpiont (file /place/rookery.toml): unknown key; did you mean vcenter.endpoint?
-  vcenter.insecure (file /place/rookery.toml): expected true or false, found a quoted text
+  vcenter.insecure (file /place/rookery.toml): expected true or false, found text in quotes; leave the quotes out
   vcenter.nonsense (file /place/rookery.toml): unknown key
-  vcenter.password (file /place/rookery.toml): expected text, found a number
+  vcenter.password (file /place/rookery.toml): expected text, found a number; put it in quotes
   vcenter.quoted\u{1b} key (file /place/rookery.toml): unknown key
   vcenter.timeout (file /place/rookery.toml): expected a duration with its unit, such as "90s", "5m", "2h" or "250ms", found "15"
   vcentre (file /place/rookery.toml): unknown key; did you mean vcenter?
@@ -48,7 +48,7 @@ fn all_problems_are_reported_at_once() {
   file /place/missing.toml: cannot be read: No such file or directory (os error 2)
   vcenter.insecure (environment GOVC_INSECURE): expected true or false, found "perhaps"
   poll.limit (environment ROOKERY_POLL__LIMIT): unknown variable; the keys of pool begin with ROOKERY_POOL__
-  pool.disk (environment ROOKERY_POOL__DISK): expected a size with its unit, such as "10KiB", "512MiB" or "4GiB", found "4"
+  pool.disk (environment ROOKERY_POOL__DISK): expected a size with its unit, such as "512MiB", "4GiB" or "2TiB" (the units are KiB, MiB, GiB and TiB), found "4"
   pool.size-of-it (environment ROOKERY_POOL__SIZE_OF_IT): unknown variable; the keys of pool begin with ROOKERY_POOL__
   pool.warm (environment ROOKERY_POOL__WARM): expected a whole number, found "-1"
   pool.wram (environment ROOKERY_POOL__WRAM): unknown variable; did you mean ROOKERY_POOL__WARM?

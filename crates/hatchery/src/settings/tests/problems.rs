@@ -44,14 +44,14 @@ fn everything_is_told_at_once() {
         lines(file),
         [
             "endpoint: ftp:// is not supported: use https:// (or http:// for a simulator)",
-            "user: expected a quoted text, found a number",
+            "user: expected text in quotes, found a number",
             "password: is not set, and neither is passwordFile",
             "datacenterString: is not set",
             "commonConfiguration.name: begins or ends with a space, or holds a control character",
             "commonConfiguration.rsaPrivateKey: is not set, and neither is rsaPrivateKeyFile",
-            "commonConfiguration.api.token: expected a quoted text, found a list",
+            "commonConfiguration.api.token: expected text in quotes, found a list",
             "commonConfiguration.api.http.url: is not set",
-            "commonConfiguration.provision.maxWorker: expected a whole number, found a quoted text",
+            "commonConfiguration.provision.maxWorker: expected a whole number, found text in quotes",
             "workerTTL: -1 is negative",
             "usr: unknown key; did you mean user?",
         ]

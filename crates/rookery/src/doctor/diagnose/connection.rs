@@ -61,6 +61,7 @@ fn address(observed: &Observed, refusal: Option<&Refusal>, source: Source) -> Fi
             DialError::WrongThumbprint { .. }
             | DialError::Certificate { .. }
             | DialError::Tls { .. }
+            | DialError::Scheme { .. }
             | DialError::Trust(_),
         )
         | None => match refusal {
@@ -91,7 +92,7 @@ fn tls(observed: &Observed, refusal: Option<&Refusal>, source: Source) -> Findin
                 "set {ca_file} to the file of its authority; or, once you have compared it at the server, {pin} = \"{thumbprint}\""
             ),
         ),
-        Some(error @ DialError::Tls { .. }) => {
+        Some(error @ (DialError::Tls { .. } | DialError::Scheme { .. })) => {
             Finding::problem(error.to_string(), unreachable_hint(error, source).unwrap_or_default())
         }
         Some(DialError::Trust(error)) => {
@@ -194,6 +195,7 @@ fn login(observed: &Observed, refusal: Option<&Refusal>, source: Source) -> Find
         CallError::Fault { .. }
         | CallError::Lost { .. }
         | CallError::Closed { .. }
+        | CallError::Unwritable { .. }
         | CallError::NoLease { .. } => {
             problem_of_call("the login failed", error, "the user may not be allowed to log in")
         }

@@ -5,7 +5,7 @@ pub(super) fn join(words: &[String]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
-pub(super) fn quoted(word: &str) -> String {
+pub(in crate::vm) fn quoted(word: &str) -> String {
     let plain = |c: char| {
         c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | ':' | ',' | '+' | '@' | '%')
     };

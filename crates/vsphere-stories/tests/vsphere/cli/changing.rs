@@ -111,7 +111,7 @@ async fn a_wait_that_is_too_short_is_told_and_the_effect_comes_all_the_same() {
 }
 
 #[tokio::test]
-async fn an_interrupted_change_says_that_it_goes_on() {
+async fn an_interrupted_change_says_what_may_still_happen() {
     let (vcsim, govc, ids) = world(VcsimOptions::plain(3).with("-task-delay=PowerOff:4000")).await;
     let running = start_rookery(&vcsim, &["vm", "power", "off", NAMES[0]]);
     let asked = || async { govc.run(&["tasks"]).await.to_lowercase().contains("poweroff") };
@@ -119,7 +119,13 @@ async fn an_interrupted_change_says_that_it_goes_on() {
     running.signal("INT");
     let outcome = running.end().await;
     assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(130), ""));
-    assert_eq!(outcome.stderr, "vCenter goes on with what it was already asked to do\ninterrupted\n");
+    let id = &ids[0];
+    let left = format!(
+        "vCenter may still carry out what it was asked to do:\n  power off {} ({id}); look with `rookery vm info {id}` \
+         and `rookery vm events {id}`\ninterrupted\n",
+        NAMES[0]
+    );
+    assert_eq!(outcome.stderr, left);
     assert_eq!(govc.sessions().await, Vec::<String>::new());
     eventually("it is off", || async { power_of(&govc, &ids[0]).await == "poweredOff" }).await;
 }

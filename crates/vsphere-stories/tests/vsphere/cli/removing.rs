@@ -1,4 +1,4 @@
-use rookery_kit::{Govc, Vcsim, VcsimOptions, rookery};
+use rookery_kit::{Govc, Program, Terminal, Vcsim, VcsimOptions, eventually, rookery};
 
 use super::printed;
 
@@ -37,5 +37,24 @@ async fn history_snapshot_and_removal_are_as_govc_sees_them() {
 
     printed(rookery(&vcsim, &["vm", "destroy", "--yes", "DC0_H0_VM0", "DC0_H0_VM1"]).await);
     assert_eq!(govc.run(&["find", "/", "-type", "m"]).await.trim(), "/DC0/vm/DC0_H0_VM2");
+    assert_eq!(govc.sessions().await, Vec::<String>::new());
+}
+
+/// It once said that vCenter goes on with what it was asked to do.
+#[tokio::test]
+async fn an_interrupt_at_the_question_says_that_nothing_was_changed() {
+    let vcsim = Vcsim::start(VcsimOptions::plain(1)).await;
+    let govc = Govc::new(&vcsim);
+    printed(rookery(&vcsim, &["vm", "power", "off", "DC0_H0_VM0"]).await);
+    let program = Program::against(&vcsim, &["vm", "destroy", "DC0_H0_VM0"]);
+    let terminal = Terminal::start(&program, 100, 20);
+    eventually("it asks", || async { terminal.screen().contains("with all files? [y/N]") }).await;
+    terminal.press("C-c");
+    eventually("it has ended", || async { terminal.exit_code().is_some() }).await;
+    let screen = terminal.screen();
+    assert_eq!(terminal.exit_code(), Some(130), "{screen}");
+    assert!(screen.lines().any(|line| line == "cancelled; nothing was changed"), "{screen}");
+    assert!(!screen.contains("carry out"), "{screen}");
+    assert_eq!(govc.run(&["find", "/", "-type", "m"]).await.lines().count(), 1);
     assert_eq!(govc.sessions().await, Vec::<String>::new());
 }

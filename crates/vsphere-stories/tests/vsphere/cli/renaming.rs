@@ -1,6 +1,6 @@
 //! `rookery vm rename`.
 
-use rookery_kit::{Govc, Vcsim, VcsimOptions, rookery};
+use rookery_kit::{Govc, Program, Vcsim, VcsimOptions, rookery};
 
 use super::{id_of, printed, refused};
 
@@ -28,6 +28,42 @@ async fn any_name_is_stored_as_a_vcenter_stores_it() {
     let told = printed(rookery(&vcsim, &["vm", "rename", &id, "DC0_H0_VM0"]).await);
     assert_eq!(told, "DC0_H0_VM0: has this name already\n");
     assert_eq!(govc.sessions().await, Vec::<String>::new());
+}
+
+/// `rename X $'a\x01b'` once named it `ab`, and then waited for a name that nothing could have.
+#[tokio::test]
+async fn a_control_character_is_refused_wherever_it_would_be_sent() {
+    let vcsim = Vcsim::start(VcsimOptions::tls(1)).await;
+    let govc = Govc::new(&vcsim);
+    let before = govc.vms(&["name"]).await;
+    let vm = "DC0_H0_VM0";
+    for (arguments, place) in [
+        (&["rename", vm, "a\u{1}b"][..], "NEW: \"a\\u{1}b\" contains the control character U+0001"),
+        (&["rename", vm, "a\nb"], "NEW: \"a\\nb\" contains the control character U+000A"),
+        (&["clone", vm, "a\u{7}"], "NAME: "),
+        (&["clone", vm, "a", "--annotation", "\u{1b}[31m"], "--annotation: "),
+        (&["clone", vm, "a", "--set", "k=\u{1}"], "--set: "),
+        (&["clone", vm, "a", "--folder", "\u{1}"], "--folder: "),
+        (&["create", "a\tb"], "NAME: "),
+        (&["create", "a", "--annotation", "\u{1}"], "--annotation: "),
+        (&["snapshot", vm, "\u{1}"], "SNAPSHOT: "),
+    ] {
+        refused(rookery(&vcsim, &[&["vm"], arguments].concat()).await, 2, &[place]);
+    }
+    assert_eq!(govc.vms(&["name"]).await, before);
+
+    // What is no argument of a command is refused before it is sent, too.
+    let asked = Program::against(&vcsim, &["vm", "ls"]).with("GOVC_USERNAME", "us\u{1}er");
+    refused(
+        asked.run().await,
+        1,
+        &["Login was not sent: the value of userName contains a control character"],
+    );
+
+    let notes = "two\nlines\tand a tab";
+    printed(rookery(&vcsim, &["vm", "create", "nest", "--annotation", notes]).await);
+    let id = id_of(&govc, "nest").await;
+    assert_eq!(govc.property(&format!("VirtualMachine:{id}"), "config.annotation").await, notes);
 }
 
 #[tokio::test]

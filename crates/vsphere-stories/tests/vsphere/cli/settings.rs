@@ -97,7 +97,7 @@ async fn the_file_is_found_where_it_is_looked_for() {
         let settings = serde_json::from_str(&outcome.stdout).expect("JSON");
         assert_eq!(setting(&settings, "vcenter.call-timeout").0, Some(value), "{outcome:?}");
         assert_eq!(outcome.code, Some(0), "{outcome:?}");
-        assert!(outcome.stderr.contains("no vCenter is configured"), "{outcome:?}");
+        assert!(outcome.stderr.contains("no vCenter is named: give --endpoint"), "{outcome:?}");
     }
 }
 

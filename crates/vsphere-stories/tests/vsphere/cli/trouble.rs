@@ -59,12 +59,35 @@ async fn a_host_that_cannot_be_reached_is_told() {
     check(&vcsim, listing(&vcsim).with("GOVC_URL", "vc.invalid"), 1, &words).await;
 }
 
+/// It once said that an answer was lost, or that TLS failed.
+#[tokio::test]
+async fn a_server_that_is_spoken_to_in_the_wrong_way_is_told_with_the_right_one() {
+    let (tls, plain) = tokio::join!(Vcsim::start(VcsimOptions::tls(1)), Vcsim::start(VcsimOptions::plain(1)));
+    let socket = tls.socket();
+    let words = [&format!("{socket} answers in TLS: write https://{socket}")];
+    check(&tls, listing(&tls).with("GOVC_URL", format!("http://{socket}")), 1, &words.map(String::as_str))
+        .await;
+    let socket = plain.socket();
+    let words = [&format!("{socket} answers without TLS: correct the port, or write http://{socket}")];
+    check(
+        &plain,
+        listing(&plain).with("GOVC_URL", format!("https://{socket}")),
+        1,
+        &words.map(String::as_str),
+    )
+    .await;
+}
+
 #[tokio::test]
 async fn a_foreign_certificate_is_refused_with_the_thumbprint_that_would_pin_it() {
     let vcsim = Vcsim::start(VcsimOptions::tls(1)).await;
     let thumbprint = thumbprint(&vcsim).await;
-    let words =
-        ["the certificate of", "pin its thumbprint", &thumbprint, "--ca-file FILE or --thumbprint HEX"];
+    let words = [
+        " is not trusted: the certificate of",
+        "pin its thumbprint",
+        &thumbprint,
+        "--ca-file FILE or --thumbprint HEX",
+    ];
     check(&vcsim, careful(&vcsim, &[]), 1, &words).await;
 
     let wrong = "ab".repeat(32);

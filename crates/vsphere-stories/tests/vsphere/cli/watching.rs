@@ -129,10 +129,10 @@ async fn a_vcenter_that_falls_silent_is_told_once_and_nothing_is_called_gone() {
     let mut running = watch(&vcsim, &["-o", "json"]).await;
     vcsim.kill().await;
     let said = running.remark().await;
-    assert!(said.contains("vCenter cannot be heard, what is shown may be old: "), "{said}");
+    assert!(said.contains("vCenter does not answer, what is shown may be old: "), "{said}");
     vcsim.start_again().await;
     let said = running.remark().await;
-    assert!(said.contains("vCenter is heard again after "), "{said}");
+    assert!(said.contains("vCenter answers again after "), "{said}");
 
     let govc = Govc::new(&vcsim);
     let id = id_of(&govc, "DC0_H0_VM1").await;

@@ -53,6 +53,8 @@ fn each_way_to_fail_is_told_where_it_happens() {
     );
     let tls = DialError::Tls { address: address(), reason: "garbage".to_owned() };
     check(&unreachable(tls), [Fine, Problem, Skipped], &["http://"]);
+    let scheme = DialError::Scheme { address: address(), in_tls: false };
+    check(&unreachable(scheme), [Fine, Problem, Skipped], &["answers without TLS", "`rookery settings`"]);
     let trust = Refusal::Trust(TrustError::NoSystemRoots);
     check(&refused(trust), [Skipped, Problem, Skipped], &["no trusted certificate authorities"]);
     let local = Refusal::Local("no random numbers".to_owned());
