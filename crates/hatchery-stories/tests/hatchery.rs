@@ -15,6 +15,7 @@ mod hatchery {
     mod cleaning;
     mod cli;
 
+    mod completing;
     mod copies;
     mod crash;
     mod credentials;
