@@ -19,6 +19,7 @@ mod hatchery {
     mod copies;
     mod crash;
     mod credentials;
+    mod documents;
     mod election;
     mod flavors;
     mod fronts;
