@@ -1,5 +1,5 @@
-//! Lets the program know the commit that it was built from: `ROOKERY_COMMIT` if that is set, else that of the checkout.
-//! Without either it only knows its version.
+//! Lets the program know its compiler, and the commit that it was built from: `ROOKERY_COMMIT` if that is set, else that of
+//! the checkout. Without either it only knows its version.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,16 @@ fn main() {
     println!("cargo::rerun-if-env-changed=ROOKERY_COMMIT");
     let given = env::var("ROOKERY_COMMIT").ok().filter(|commit| !commit.is_empty());
     let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
-    let commit = given.or_else(of_checkout).map(|commit| format!("+{commit}")).unwrap_or_default();
-    println!("cargo::rustc-env=ROOKERY_VERSION={version}{commit}");
+    let commit = given.or_else(of_checkout).unwrap_or_default();
+    let plus = if commit.is_empty() { "" } else { "+" };
+    println!("cargo::rustc-env=ROOKERY_VERSION={version}{plus}{commit}");
+    println!("cargo::rustc-env=ROOKERY_BUILT_FROM={commit}");
+    println!("cargo::rustc-env=ROOKERY_COMPILER={}", compiler().unwrap_or_default());
+}
+
+/// As it names itself.
+fn compiler() -> Option<String> {
+    told(Command::new(env::var_os("RUSTC")?).arg("--version"))
 }
 
 fn of_checkout() -> Option<String> {
@@ -30,7 +38,11 @@ fn of_checkout() -> Option<String> {
 }
 
 fn git(folder: &Path, arguments: &[&str]) -> Option<String> {
-    let output = Command::new("git").args(arguments).current_dir(folder).output().ok()?;
+    told(Command::new("git").args(arguments).current_dir(folder))
+}
+
+fn told(command: &mut Command) -> Option<String> {
+    let output = command.output().ok()?;
     let told = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| told.trim().to_owned())
 }

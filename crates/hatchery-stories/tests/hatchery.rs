@@ -15,9 +15,11 @@ mod hatchery {
     mod cleaning;
     mod cli;
 
+    mod completing;
     mod copies;
     mod crash;
     mod credentials;
+    mod documents;
     mod election;
     mod flavors;
     mod fronts;

@@ -1,18 +1,22 @@
 //! What can be said on the command line.
 
+mod examples;
+
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, Parser, Subcommand};
+use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use rookery_daemon::telemetry::{LogFormat, Telemetry};
 
 #[cfg(feature = "hatchery")]
 use crate::hatchery;
 #[cfg(feature = "sim")]
 use crate::sim;
-use crate::{doctor, settings, up, vm};
+use crate::{complete, doctor, man, settings, up, version, vm};
 
 /// A failing watch is told by the commands themselves, in words; the client's own warnings would repeat it.
 const QUIET: &str = "warn,rookery_vim_client=error";
+/// Whoever types a command line has asked for nothing yet.
+const MUTE: &str = "off";
 /// A page that is redrawn in place would be torn by a hatchery's warnings.
 const SILENT: &str = "error";
 const VERBOSE: &str = "info";
@@ -25,7 +29,7 @@ const LOG_HELP: &str = "What to log, as in RUST_LOG: \"info,rookery_vim_client=d
 
 /// Hatches virtual machines on demand.
 #[derive(Debug, Parser)]
-#[command(name = "rookery", version = crate::VERSION, max_term_width = 110, disable_help_subcommand = true)]
+#[command(name = "rookery", version = crate::VERSION, max_term_width = 110)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -67,6 +71,20 @@ pub enum Command {
     },
     /// Show the effective settings and where each comes from
     Settings(settings::ShowArgs),
+    /// Show the version, the commit and the compiler that it was built from, and its features
+    Version(version::Args),
+    /// Print a script by which a shell completes commands, flags, and names of VMs, jobs and hatcheries
+    Completions(complete::Args),
+    /// Write a manual page for each command into a folder
+    Man(man::Args),
+    /// Answer the script of a shell
+    #[command(name = "__complete", hide = true)]
+    Complete(complete::Asked),
+}
+
+/// The definition of the command line, with examples.
+pub(crate) fn command() -> clap::Command {
+    examples::added(Cli::command(), "")
 }
 
 /// What holds for every command.
@@ -87,6 +105,13 @@ pub struct General {
 }
 
 impl Cli {
+    /// Reads the command line of this process; what is wrong with it, or the help that it asks for, ends the process.
+    pub(crate) fn of_this_process() -> Self {
+        let mut command = command();
+        let read = Self::from_arg_matches_mut(&mut command.get_matches_mut());
+        read.unwrap_or_else(|error| error.format(&mut command).exit())
+    }
+
     /// What is logged, and how: what the command line says, else the file of a daemon.
     pub fn telemetry(&self) -> Telemetry {
         let (file, General { log_format, verbose, log, .. }) = (self.command.log(), &self.general);
@@ -97,6 +122,7 @@ impl Cli {
             (None, 0) => match (&file, &self.command) {
                 (Some((filter, _)), _) => filter,
                 (None, Command::Up(_)) => SILENT,
+                (None, Command::Complete(_)) => MUTE,
                 (None, _) => QUIET,
             },
         };

@@ -8,11 +8,13 @@
 //! one command, such as `vm/ls.rs`.
 
 pub mod cli;
+mod complete;
 pub mod doctor;
 mod failure;
 mod guest_user;
 #[cfg(feature = "hatchery")]
 pub mod hatchery;
+mod man;
 pub mod output;
 mod proxies;
 pub mod session;
@@ -21,6 +23,7 @@ pub mod settings;
 pub mod sim;
 mod up;
 pub mod vcenter;
+mod version;
 pub mod vm;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,7 +31,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use clap::Parser as _;
 use rookery_daemon::telemetry::{self, Filter};
 use tokio::runtime;
 
@@ -57,7 +59,7 @@ pub enum Ending {
 /// Reads the command line of this process, does what it says, and tells the exit code: 0 done, 1 failed, 2 wrong usage
 /// or settings, 130 stopped by a signal before it was done; or that of a program in a guest.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::of_this_process();
     let code = catch_unwind(AssertUnwindSafe(|| failure::exit_code(start(cli))));
     telemetry::flush(LAST_WORDS);
     code.unwrap_or_else(|_| failure::panicked())
@@ -96,6 +98,10 @@ async fn run(cli: Cli, filter: Option<Filter>) -> anyhow::Result<Ending> {
             let connect = command.connect().cloned().unwrap_or_default();
             vm::run(&load(connect, command.guest()), command, out).await
         }
+        Command::Version(args) => version::run(&args, out).await,
+        Command::Completions(args) => complete::run(&args, out).await,
+        Command::Complete(asked) => complete::answer(&asked, out).await,
+        Command::Man(args) => man::run(&args, out).await,
         Command::Settings(args) => settings::show(&load(args.connect.clone(), None), &args, out).await,
         #[cfg(feature = "hatchery")]
         Command::Hatchery { command } => hatchery::run(command, filter, out).await,

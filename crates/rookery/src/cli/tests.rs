@@ -1,11 +1,12 @@
 //! The help texts are an interface: changes to them are seen here.
 
-use clap::CommandFactory as _;
+mod commands;
 
 use super::*;
+use crate::complete::bash::Line;
 
 fn help(path: &[&str]) -> String {
-    let mut command = Cli::command().term_width(100);
+    let mut command = command().term_width(100);
     command.build();
     let found = path.iter().fold(&mut command, |at, name| at.find_subcommand_mut(name).unwrap());
     let text = found.render_help().to_string();
@@ -14,7 +15,43 @@ fn help(path: &[&str]) -> String {
 
 #[test]
 fn the_definition_is_consistent() {
-    Cli::command().debug_assert();
+    command().debug_assert();
+}
+
+/// Each command with its words, groups and the program itself included.
+fn with_words(command: &clap::Command, words: &str, found: &mut Vec<String>) {
+    found.push(words.to_owned());
+    for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
+        with_words(inner, format!("{words} {}", inner.get_name()).trim_start(), found);
+    }
+}
+
+#[test]
+fn each_command_has_examples_of_its_own_that_can_be_typed() {
+    let (root, mut all) = (command(), vec![]);
+    with_words(&root, "", &mut all);
+    for words in all {
+        let examples = examples::of(&words);
+        assert!(!examples.is_empty(), "{words:?} has none");
+        for (line, _) in examples {
+            let Line { words: mut typed, current, .. } = Line::read(line);
+            typed.push(current);
+            match command().try_get_matches_from(&typed) {
+                Ok(matches) => {
+                    let (mut at, mut path) = (&matches, vec![]);
+                    while let Some((name, inner)) = at.subcommand() {
+                        path.push(name);
+                        at = inner;
+                    }
+                    assert!(path.join(" ").starts_with(&words), "{line} is no example of {words:?}");
+                    Cli::from_arg_matches(&matches).unwrap();
+                }
+                Err(error) => {
+                    assert_eq!(error.kind(), clap::error::ErrorKind::DisplayHelp, "{line}: {error}");
+                }
+            }
+        }
+    }
 }
 
 #[test]
@@ -25,14 +62,20 @@ fn help_of_the_program() {
     Usage: rookery [OPTIONS] <COMMAND>
 
     Commands:
-      up        See a hatchery at work between a vCenter and a CDS, simulated or real; or the live fleet
-                of a vCenter
-      vm        List, inspect, watch and change virtual machines
-      doctor    Check everything that making VMs needs, and say how to fix what is missing
-      hatchery  Serve the jobs of a CDS server with workers in VMs
-      explain   Explain why a job waits, or which VM serves it
-      sim       Simulate a system that Rookery talks to
-      settings  Show the effective settings and where each comes from
+      up           See a hatchery at work between a vCenter and a CDS, simulated or real; or the live
+                   fleet of a vCenter
+      vm           List, inspect, watch and change virtual machines
+      doctor       Check everything that making VMs needs, and say how to fix what is missing
+      hatchery     Serve the jobs of a CDS server with workers in VMs
+      explain      Explain why a job waits, or which VM serves it
+      sim          Simulate a system that Rookery talks to
+      settings     Show the effective settings and where each comes from
+      version      Show the version, the commit and the compiler that it was built from, and its
+                   features
+      completions  Print a script by which a shell completes commands, flags, and names of VMs, jobs and
+                   hatcheries
+      man          Write a manual page for each command into a folder
+      help         Print this message or the help of the given subcommand(s)
 
     Options:
       -h, --help     Print help
@@ -44,6 +87,14 @@ fn help_of_the_program() {
           --log-format <FORMAT>  How log lines look [default: human] [possible values: human, json]
       -v, --verbose...           Log more to standard error; -vv logs every call
           --log <FILTER>         What to log, as in RUST_LOG: "info,rookery_vim_client=debug"
+
+    Examples:
+      rookery up
+          a hatchery at work between a simulated vCenter and a simulated CDS
+      rookery vm ls
+          the VMs of the vCenter in your settings
+      rookery help vm clone
+          the help of a command
     "#);
 }
 
@@ -74,6 +125,7 @@ fn help_of_vm() {
       release   Stop keeping a VM, or those of a model or job: they are deleted as usual, and no further
                 ones are kept
       holds     List the VMs that a hatchery keeps, and the failures that it waits for
+      help      Print this message or the help of the given subcommand(s)
 
     Options:
       -h, --help  Print help
@@ -84,6 +136,12 @@ fn help_of_vm() {
           --log-format <FORMAT>  How log lines look [default: human] [possible values: human, json]
       -v, --verbose...           Log more to standard error; -vv logs every call
           --log <FILTER>         What to log, as in RUST_LOG: "info,rookery_vim_client=debug"
+
+    Examples:
+      rookery vm ls
+          list VMs
+      rookery vm power off web-1 web-2
+          stop two of them
     "#);
 }
 
@@ -119,6 +177,12 @@ fn help_of_a_command_that_connects() {
           --log-format <FORMAT>  How log lines look [default: human] [possible values: human, json]
       -v, --verbose...           Log more to standard error; -vv logs every call
           --log <FILTER>         What to log, as in RUST_LOG: "info,rookery_vim_client=debug"
+
+    Examples:
+      rookery vm power on web-1
+          start it, and wait until it is on
+      rookery vm power shutdown web-1 web-2 --wait 10m
+          ask two guests to shut down
     "#);
 }
 
@@ -149,6 +213,12 @@ fn help_of_a_command_that_asks_a_hatchery() {
           --log-format <FORMAT>  How log lines look [default: human] [possible values: human, json]
       -v, --verbose...           Log more to standard error; -vv logs every call
           --log <FILTER>         What to log, as in RUST_LOG: "info,rookery_vim_client=debug"
+
+    Examples:
+      rookery vm hold brave-curie --for 4h --reason 'disk full' --name h1
+          a VM that is there
+      rookery vm hold --model debian-12 --count 2 --for 4h --reason flaky -c hatchery.toml
+          those of the next two workers that fail
     "#);
 }
 

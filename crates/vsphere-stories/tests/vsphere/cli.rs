@@ -1,6 +1,7 @@
 //! The program itself, as a person or a script runs it.
 
 mod changing;
+mod completing;
 mod doctor;
 mod guests;
 mod listing;
