@@ -2,12 +2,15 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
+
+use crate::exit::Exit;
 
 /// Asks at the terminal, and fails with `otherwise` unless the answer is yes.
 pub async fn confirm(question: String, otherwise: &str) -> anyhow::Result<()> {
     if !io::stdin().is_terminal() {
-        bail!("{otherwise}: standard input is not a terminal; use --yes to confirm");
+        let why = "standard input is not a terminal; use --yes to confirm";
+        return Err(Exit::Declined.because(format!("{otherwise}: {why}")));
     }
     let ask = move || {
         let mut answer = String::new();
@@ -16,7 +19,7 @@ pub async fn confirm(question: String, otherwise: &str) -> anyhow::Result<()> {
     };
     // On a thread of its own: a signal must be heard while nobody answers.
     if !tokio::task::spawn_blocking(ask).await?.context("the answer cannot be read")? {
-        bail!("{otherwise}");
+        return Err(Exit::Declined.because(otherwise));
     }
     Ok(())
 }

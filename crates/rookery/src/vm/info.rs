@@ -2,10 +2,10 @@
 
 use rookery_vim_client::Vm;
 
-use super::words::{memory, value_text};
+use super::words::memory;
 use super::{Row, pick};
 use crate::Ending;
-use crate::output::{Format, Out, printable_lines, table};
+use crate::output::{Format, Out, printable_lines, table, value_text};
 use crate::session::Session;
 
 /// The arguments of `vm info`.
@@ -14,13 +14,13 @@ pub struct Args {
     /// Its name, or its id such as vm-63
     pub(super) vm: String,
     /// How to show it
-    #[arg(short, long, value_enum, default_value_t)]
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = Format::of_one())]
     pub(super) output: Format,
 }
 
 pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let vm = pick(session.first.vms(), &args.vm)?;
-    out.line(&args.output.render(&Row::of(vm), || as_table(vm))?).await?;
+    out.line(&args.output.render(&Row::of(vm), [&vm.name], || as_table(vm))?).await?;
     Ok(Ending::Done)
 }
 

@@ -66,7 +66,7 @@ async fn one_unclear_name_among_several_changes_nothing() {
     let (vcsim, govc, ids) = world(VcsimOptions::plain(3)).await;
     let arguments = ["vm", "power", "off", NAMES[0], "vm-missing", NAMES[1], "nobody"];
     let words = ["nothing was changed", "there is no VM \"vm-missing\"", "there is no VM \"nobody\""];
-    refused(rookery(&vcsim, &arguments).await, 1, &words);
+    refused(rookery(&vcsim, &arguments).await, 7, &words);
     assert_eq!(powers(&govc, &ids).await, ["poweredOn"; 3]);
     for wrong in [&["vm", "power", "off"][..], &["vm", "power", "off", ""], &["vm", "power", "explode", "x"]]
     {

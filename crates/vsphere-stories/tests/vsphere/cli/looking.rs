@@ -52,9 +52,9 @@ async fn a_name_that_several_vms_bear_is_refused_with_the_ids_to_choose_from() {
     govc.run(&["object.rename", "/DC1/vm/DC1_H0_VM0", "DC0_H0_VM0"]).await;
 
     let words = ["several VMs are meant by \"DC0_H0_VM0\"", &one, &other];
-    refused(rookery(&vcsim, &["vm", "info", "DC0_H0_VM0"]).await, 1, &words);
-    refused(rookery(&vcsim, &["vm", "rename", "DC0_H0_VM0", "x"]).await, 1, &words);
-    refused(rookery(&vcsim, &["vm", "power", "off", "DC0_H0_VM0"]).await, 1, &words);
+    refused(rookery(&vcsim, &["vm", "info", "DC0_H0_VM0"]).await, 7, &words);
+    refused(rookery(&vcsim, &["vm", "rename", "DC0_H0_VM0", "x"]).await, 7, &words);
+    refused(rookery(&vcsim, &["vm", "power", "off", "DC0_H0_VM0"]).await, 7, &words);
 
     let shown = json(rookery(&vcsim, &["vm", "info", "-o", "json", &other]).await);
     assert_eq!((&shown["id"], &shown["name"]), (&other.clone().into(), &"DC0_H0_VM0".into()));
@@ -69,7 +69,7 @@ async fn a_name_that_several_vms_bear_is_refused_with_the_ids_to_choose_from() {
 async fn an_unknown_name_is_answered_with_the_nearest_ones() {
     let vcsim = Vcsim::start(VcsimOptions::plain(2)).await;
     let unknown = "there is no VM \"dc0_h0_vm1\"; did you mean \"DC0_H0_VM1\" or";
-    refused(rookery(&vcsim, &["vm", "info", "dc0_h0_vm1"]).await, 1, &[unknown]);
-    let far = refused(rookery(&vcsim, &["vm", "info", "quite different"]).await, 1, &["there is no VM"]);
+    refused(rookery(&vcsim, &["vm", "info", "dc0_h0_vm1"]).await, 7, &[unknown]);
+    let far = refused(rookery(&vcsim, &["vm", "info", "quite different"]).await, 7, &["there is no VM"]);
     assert!(!far.contains("did you mean"), "{far}");
 }
