@@ -1,5 +1,7 @@
 //! What can be said on the command line.
 
+mod spelling;
+
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
@@ -87,6 +89,11 @@ pub struct General {
 }
 
 impl Cli {
+    /// What was said on the command line of this process.
+    pub fn of_this_process() -> Self {
+        Self::parse_from(spelling::of_today(std::env::args_os()))
+    }
+
     /// What is logged, and how: what the command line says, else the file of a daemon.
     pub fn telemetry(&self) -> Telemetry {
         let (file, General { log_format, verbose, log, .. }) = (self.command.log(), &self.general);

@@ -51,7 +51,7 @@ pub struct Args {
     /// The folder that VMs go to
     #[arg(long, value_name = "NAME")]
     folder: Option<String>,
-    /// How to show what was found
+    /// How to show what was found; table=state,check,seen shows these columns
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = Format::of_list(&CHECKS))]
     output: Format,
     /// How to reach vCenter.

@@ -10,6 +10,7 @@ use rookery_daemon::shutdown::ExitCause;
 use rookery_daemon::telemetry::TelemetryError;
 #[cfg(feature = "hatchery")]
 use rookery_hatchery::surface::holds::InvalidOrder;
+use rookery_vim::FaultKind;
 use rookery_vim_client::{CallError, FindError};
 
 use crate::vm::{PickError, WrongArguments};
@@ -105,8 +106,10 @@ fn of_cause(cause: &(dyn Error + 'static)) -> Option<Exit> {
         Some(CdsError::Unreachable { .. } | CdsError::Unavailable { .. }) => return Some(Exit::Unreachable),
         Some(_) | None => {}
     }
-    match cause.downcast_ref()? {
+    let boxed = || cause.downcast_ref::<Box<CallError>>().map(Box::as_ref);
+    match cause.downcast_ref().or_else(boxed)? {
         CallError::Credentials { .. } => Some(Exit::Credentials),
+        error if error.is(FaultKind::InvalidGuestLogin) => Some(Exit::Credentials),
         CallError::Unreachable { .. } | CallError::Unavailable { .. } => Some(Exit::Unreachable),
         CallError::Fault { .. }
         | CallError::Lost { .. }

@@ -48,7 +48,7 @@ pub(crate) fn report(error: &anyhow::Error) {
 }
 
 fn told(error: &anyhow::Error, paint: Paint) -> String {
-    let text = printable_lines(&chain(error.as_ref()).to_string());
+    let text = printable_lines(&chain(error.as_ref()));
     let text = format!("{} {text}", paint.error("error:"));
     match hint(error) {
         Some(hint) => format!("{text}\nhint: {}", printable_lines(&hint)),

@@ -29,7 +29,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use clap::Parser as _;
 use rookery_daemon::telemetry::{self, Filter};
 use tokio::runtime;
 
@@ -59,7 +58,7 @@ pub enum Ending {
 /// guest.
 pub fn main() -> ExitCode {
     Paint::look_at_outputs();
-    let cli = Cli::parse();
+    let cli = Cli::of_this_process();
     let code = catch_unwind(AssertUnwindSafe(|| failure::exit_code(start(cli))));
     telemetry::flush(LAST_WORDS);
     code.unwrap_or_else(|_| failure::panicked())

@@ -14,6 +14,8 @@ mod value_text;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+
 pub use colour::Paint;
 pub use columns::{Column, Columns};
 pub use confirm::confirm;
@@ -42,6 +44,9 @@ pub enum OutputError {
     Yaml(#[from] serde_saphyr::SerializeError),
 }
 
+/// How much of what comes is written at a time.
+pub(crate) const PIECE: usize = 64 * 1024;
+
 pub struct Out(Arc<Mutex<dyn Write + Send>>);
 
 impl Out {
@@ -63,6 +68,18 @@ impl Out {
     pub async fn line(&mut self, text: &str) -> Result<(), OutputError> {
         // One write: lines of several programs on one terminal do not mix.
         self.bytes(format!("{text}\n").into()).await
+    }
+
+    /// Writes what comes as it is, until it ends.
+    pub async fn copy(&mut self, mut from: impl AsyncRead + Unpin) -> anyhow::Result<()> {
+        let mut piece = vec![0; PIECE];
+        loop {
+            let count = from.read(&mut piece).await?;
+            if count == 0 {
+                return Ok(());
+            }
+            self.bytes(piece.iter().copied().take(count).collect()).await?;
+        }
     }
 
     /// Writes bytes as they are, and hands them on at once.

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod change;
+mod changing;
 mod clone;
 mod create;
 mod destroy;
@@ -60,8 +61,12 @@ pub enum Command {
     Clone(Box<OnVcenter<clone::Args>>),
     /// Create a VM without a template, and wait until it is done
     Create(Box<OnVcenter<create::Args>>),
-    /// Take a snapshot of a VM's disks, as a base for linked clones
-    Snapshot(OnVcenter<snapshot::Args>),
+    /// Take, list, go back to and remove snapshots
+    Snapshot {
+        /// What to do.
+        #[command(subcommand)]
+        command: snapshot::Command,
+    },
     /// Remove VMs that are off, with all their files
     Destroy(OnVcenter<destroy::Args>),
     /// Print the address under which a VM's guest can be reached, as soon as it has one
@@ -107,7 +112,7 @@ impl Command {
             Self::Events(on) => ("vm events", &on.connect),
             Self::Clone(on) => ("vm clone", &on.connect),
             Self::Create(on) => ("vm create", &on.connect),
-            Self::Snapshot(on) => ("vm snapshot", &on.connect),
+            Self::Snapshot { command } => command.session(),
             Self::Destroy(on) => ("vm destroy", &on.connect),
             Self::Ip(on) => ("vm ip", &on.connect),
             Self::Run(on) => ("vm run", &on.connect),
@@ -134,18 +139,30 @@ impl Command {
 
     /// What goes on after a signal.
     fn late_effects(&self) -> Option<&'static str> {
-        if let Self::Power(_)
-        | Self::Rename(_)
-        | Self::Clone(_)
-        | Self::Create(_)
-        | Self::Snapshot(_)
-        | Self::Destroy(_) = self
-        {
-            return Some("vCenter goes on with what it was already asked to do");
-        }
-        matches!(self, Self::Run(_)).then_some(
-            "a program that has started goes on inside the guest, and what it prints stays in files there",
-        )
+        let asked = match self {
+            Self::Power(on) => !on.args.changing.dry_run,
+            Self::Rename(on) => !on.args.changing.dry_run,
+            Self::Clone(on) => !on.args.changing.dry_run,
+            Self::Create(on) => !on.args.changing.dry_run,
+            Self::Snapshot { command } => command.changes(),
+            Self::Destroy(on) => !on.args.changing.dry_run,
+            Self::Run(on) if !on.args.args.changing.dry_run => {
+                return Some(
+                    "a program that has started goes on inside the guest, and what it prints stays in files there",
+                );
+            }
+            Self::Ls(_)
+            | Self::Info(_)
+            | Self::Watch(_)
+            | Self::Events(_)
+            | Self::Ip(_)
+            | Self::Run(_)
+            | Self::Upload(_)
+            | Self::Download(_) => false,
+            #[cfg(feature = "hatchery")]
+            Self::Holding(_) => false,
+        };
+        asked.then_some("vCenter goes on with what it was already asked to do")
     }
 }
 
@@ -165,6 +182,12 @@ pub(crate) async fn run(loaded: &Loaded, command: Command, out: &mut Out) -> any
     if let Command::Create(on) = &command {
         on.args.check()?;
     }
+    if let Command::Run(on) = &command {
+        on.args.args.check()?;
+    }
+    if let Command::Snapshot { command } = &command {
+        command.check()?;
+    }
     let purpose = command.session().map_or("vm", |(purpose, _)| purpose);
     let ended = with_session(vcenter, purpose, async |session| match &command {
         Command::Ls(on) => ls::run(session, &on.args, out).await,
@@ -175,7 +198,7 @@ pub(crate) async fn run(loaded: &Loaded, command: Command, out: &mut Out) -> any
         Command::Events(on) => events::run(session, &on.args, out).await,
         Command::Clone(on) => clone::run(session, &on.args, out).await,
         Command::Create(on) => create::run(session, &on.args, out).await,
-        Command::Snapshot(on) => snapshot::run(session, &on.args, out).await,
+        Command::Snapshot { command } => snapshot::run(session, command, out).await,
         Command::Destroy(on) => destroy::run(session, &on.args, out).await,
         Command::Ip(on) => ip::run(session, &on.args, out).await,
         Command::Run(on) => run::run(session, loaded.guest_user()?, &on.args.args, out).await,

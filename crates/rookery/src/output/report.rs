@@ -101,8 +101,10 @@ impl<'o> Report<'o> {
             }
             Err(error) => {
                 self.ends.push(Exit::of(&error));
-                let detail = chain(error.as_ref()).to_string();
-                failure::report(&error.context(name.clone()));
+                let detail = chain(error.as_ref());
+                // Many errors name it themselves.
+                let is_named = detail.contains(&format!("{name:?}"));
+                failure::report(&if is_named { error } else { error.context(name.clone()) });
                 ActionResult { name, id, action, outcome: Outcome::Failed, detail, value: None }
             }
         };
@@ -116,10 +118,8 @@ impl<'o> Report<'o> {
 
     /// How the command ends.
     pub fn ending(self) -> Ending {
-        match Exit::together(self.ends) {
-            Exit::Done => Ending::Done,
-            exit => Ending::Exited(exit.code()),
-        }
+        let exit = Exit::together(self.ends);
+        if exit == Exit::Done { Ending::Done } else { Ending::Exited(exit.code()) }
     }
 }
 

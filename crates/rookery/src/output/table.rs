@@ -98,11 +98,9 @@ mod tests {
 
     #[test]
     fn colours_take_no_room() {
+        let plain = |text: &str| Cell::plain(text.to_owned());
         let rows = [["a", "on", "x"], ["b", "once", "y"]]
             .map(|[name, power, ip]| vec![plain(name), Cell::state(power.to_owned()), plain(ip)]);
-        fn plain(text: &str) -> Cell {
-            Cell::plain(text.to_owned())
-        }
         let header = ["NAME", "POWER", "IP"].map(str::to_owned);
         let painted = grid(&header, &rows, Paint::Colours);
         assert!(painted.contains("\u{1b}[1mPOWER\u{1b}[0m") && painted.contains("\u{1b}[32mon\u{1b}[0m"));

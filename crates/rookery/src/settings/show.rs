@@ -13,7 +13,7 @@ use crate::vcenter::address;
 /// The arguments of `settings`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// How to show them
+    /// How to show them; table=key,value shows these columns
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = Format::of_list(&SHOWN))]
     pub output: Format,
     /// How to reach vCenter.

@@ -11,6 +11,7 @@ use rookery_vim_client::{Event, EventFilter, events};
 use serde::Serialize;
 
 use super::pick;
+use super::words::moment;
 use crate::Ending;
 use crate::output::{Column, Columns, Format, Out};
 use crate::session::Session;
@@ -28,7 +29,7 @@ pub struct Args {
     /// Only events of this last time, such as 2h
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     since: Option<Duration>,
-    /// How to show them
+    /// How to show them; table=time,message shows these columns
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = Format::of_list(&EVENTS))]
     output: Format,
 }
@@ -70,9 +71,7 @@ impl Row {
 const EVENTS: Columns<Row> = Columns {
     name: "key",
     all: &[
-        Column::usual("time").shown(|row: &Row| {
-            row.time.map_or_else(|| "-".to_owned(), |time| time.strftime("%Y-%m-%d %H:%M:%SZ").to_string())
-        }),
+        Column::usual("time").shown(|row: &Row| moment(row.time)),
         Column::usual("kind"),
         Column::usual("user"),
         Column::usual("message"),

@@ -7,7 +7,7 @@ use rookery_vim_client::Vm;
 use serde::ser::{Serialize, Serializer};
 
 use super::marks;
-use super::words::{memory, power_word};
+use super::words::{memory, power_of};
 use super::{Glob, Row};
 use crate::Ending;
 use crate::output::{Column, Columns, Format, LocalTime, Out, printable, remark};
@@ -21,7 +21,7 @@ pub struct Args {
     /// Only templates
     #[arg(long)]
     pub(super) templates: bool,
-    /// How to show them
+    /// How to show them; table=name,ip shows these columns
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = Format::of_list(&VMS))]
     pub(super) output: Format,
 }
@@ -98,12 +98,10 @@ const VMS: Columns<Listed> = Columns {
     ],
 };
 
-/// A template is never on, so its mark takes the place of its power.
 fn power(vm: &Vm, now: Timestamp) -> String {
-    let power = if vm.is_template() { "template" } else { vm.power.as_ref().map_or("-", power_word) };
     let asks = if vm.question.is_some() { ", asks" } else { "" };
     let held = if is_held(vm, now) { ", held" } else { "" };
-    format!("{}{asks}{held}", printable(power))
+    format!("{}{asks}{held}", printable(power_of(vm)))
 }
 
 /// Whether a hatchery keeps it for somebody to look at.

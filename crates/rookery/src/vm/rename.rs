@@ -9,10 +9,11 @@ use rookery_vim::{FaultKind, MoRef};
 use rookery_vim_client::{OperationError, Snapshot, Vm};
 use tokio::time::Instant;
 
+use super::changing::{Changing, subject};
 use super::pick;
 use super::power::is_open;
 use crate::Ending;
-use crate::output::{Out, printable};
+use crate::output::{Did, Out};
 use crate::session::Session;
 
 /// The arguments of `vm rename`.
@@ -27,6 +28,8 @@ pub struct Args {
     /// How long to wait for it
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     wait: Duration,
+    #[command(flatten)]
+    pub(super) changing: Changing,
 }
 
 /// Why a VM does not have the name that it was to have.
@@ -40,13 +43,21 @@ enum RenameError {
 
 pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let vm = pick(session.first.vms(), &args.vm)?;
+    let mut report = args.changing.report(out);
+    report.tell(subject(vm, "rename"), rename(session, vm, args).await).await?;
+    Ok(report.ending())
+}
+
+async fn rename(session: &Session, vm: &Vm, args: &Args) -> anyhow::Result<Did> {
     let (old, new) = (vm.name.clone(), args.new.clone());
     if old == new {
-        out.line(&format!("{}: has this name already", printable(&old))).await?;
-        return Ok(Ending::Done);
+        return Ok(Did::unchanged("has this name already").giving(new));
     }
     if let Some(by) = neighbour(&session.first, vm, &new) {
         return Err(RenameError::Taken { old, new, by: Some(by) }.into());
+    }
+    if args.changing.dry_run {
+        return Ok(Did::planned(format!("would be renamed to {new}")).giving(new));
     }
     let deadline = Instant::now() + args.wait;
     let ordered = session.machines().rename(&vm.id, &new, args.wait).await;
@@ -61,8 +72,7 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
         return Err(RenameError::Refused { old, new, source }.into());
     }
     seen.context("vCenter accepted the request, but the new name was not seen")?;
-    out.line(&format!("{}: renamed to {}", printable(&old), printable(&new))).await?;
-    Ok(Ending::Done)
+    Ok(Did::done(format!("renamed to {new}")).giving(new))
 }
 
 /// Another VM of that name in the same folder. Elsewhere the name may be used again.

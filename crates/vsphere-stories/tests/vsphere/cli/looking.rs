@@ -38,9 +38,24 @@ async fn a_vm_is_found_by_its_name_and_by_its_id() {
         json(rookery(&vcsim, &["vm", "info", "-o", "json", &format!("VirtualMachine:{id}")]).await);
     assert_eq!((&by_id, &by_reference), (&by_name, &by_name));
 
+    let places = ["host_name", "folder_name", "resource_pool_name"].map(|key| by_name[key].as_str());
+    let paths = [Some("/DC0/host/DC0_H0/DC0_H0"), Some("/DC0/vm"), Some("/DC0/host/DC0_H0/Resources")];
+    assert_eq!(places, paths);
+    let devices = theirs["config"]["hardware"]["device"].as_array().expect("devices");
+    let disk = devices.iter().find(|device| device["capacityInKB"].is_number()).expect("a disk");
+    let [ours] = &by_name["disks"].as_array().expect("disks")[..] else { panic!("one disk: {by_name}") };
+    assert_eq!(ours["label"], disk["deviceInfo"]["label"]);
+    assert_eq!((&ours["size_kb"], &ours["file"]), (&disk["capacityInKB"], &disk["backing"]["fileName"]));
+    let datastore = &by_name["datastores"][0];
+    assert_eq!(
+        (&datastore["id"], &datastore["name"]),
+        (&theirs["datastore"][0]["value"], &ours["datastore"])
+    );
+
     let table = printed(rookery(&vcsim, &["vm", "info", name]).await);
     let cell = |field: &str| table.lines().find_map(|line| line.strip_prefix(field)).map(str::trim);
     assert_eq!((cell("id "), cell("memory "), cell("power ")), (Some(id), Some("512 MiB"), Some("on")));
+    assert_eq!((cell("host "), cell("datastores ")), (paths[0], datastore["name"].as_str()));
     assert!(table.contains("<&> \\ 100%\\tÜnï 雛"), "{table}");
 }
 
