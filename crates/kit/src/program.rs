@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command as Build, Stdio};
 use std::sync::OnceLock;
@@ -39,13 +40,15 @@ pub fn start_rookery(vcsim: &Vcsim, arguments: &[&str]) -> Running {
 pub struct Program {
     arguments: Vec<String>,
     variables: BTreeMap<String, String>,
+    /// What it reads as its standard input; nothing without one.
+    input: Option<PathBuf>,
 }
 
 impl Program {
     /// Without any variable that would name a vCenter.
     pub fn new(arguments: &[&str]) -> Self {
         let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
-        Self { arguments, variables: BTreeMap::new() }.with("HOME", "/nonexistent")
+        Self { arguments, variables: BTreeMap::new(), input: None }.with("HOME", "/nonexistent")
     }
 
     /// With govc's variables for a simulator.
@@ -78,6 +81,12 @@ impl Program {
         self
     }
 
+    /// With a file as its standard input.
+    #[must_use]
+    pub fn reading(self, file: &Path) -> Self {
+        Self { input: Some(file.to_owned()), ..self }
+    }
+
     /// Runs it to its end.
     pub async fn run(self) -> Outcome {
         self.start().end().await
@@ -91,12 +100,14 @@ impl Program {
     /// Starts it with its output and its remarks going there. What is not piped cannot be read.
     pub fn start_writing_to(&self, stdout: Stdio, stderr: Stdio) -> Running {
         let scratch = Scratch::new();
+        let input = self.input.as_ref().map(|file| File::open(file).expect("its input can be read"));
+        let input = input.map_or_else(Stdio::null, Stdio::from);
         let mut child = Command::new(binary())
             .args(&self.arguments)
             .env_clear()
             .env("TMPDIR", scratch.path())
             .envs(&self.variables)
-            .stdin(Stdio::null())
+            .stdin(input)
             .stdout(stdout)
             .stderr(stderr)
             .kill_on_drop(true)

@@ -43,6 +43,11 @@ impl Terminal {
         run(self.tmux().args(["capture-pane", "-p"]))
     }
 
+    /// What can be seen, with the codes of its colours.
+    pub fn colours(&self) -> String {
+        run(self.tmux().args(["capture-pane", "-p", "-e"]))
+    }
+
     /// Presses a key, such as `C-c`.
     pub fn press(&self, key: &str) {
         run(self.tmux().args(["send-keys", key]));

@@ -16,23 +16,21 @@ mod properties;
 mod report;
 mod scope;
 
-use console::Term;
 use rookery_daemon::Clock;
 use rookery_fleet_vsphere::Vcenter as LoggedIn;
 
 use crate::Ending;
 use crate::cli::Connect;
-use crate::output::{Format, Out};
+use crate::output::{Format, Out, Paint};
 use crate::session::with_vcenter;
 use crate::settings::Loaded;
 use crate::vcenter::Vcenter;
 
 #[cfg(feature = "hatchery")]
 pub(crate) use check::Finding;
-pub use check::{Check, Group, State};
+pub use check::{CHECKS, Check, Group, State};
 pub use diagnose::diagnose;
 pub use observed::Observed;
-use report::Look;
 pub use scope::{Scope, Source};
 
 /// The arguments of `doctor`.
@@ -53,8 +51,8 @@ pub struct Args {
     /// The folder that VMs go to
     #[arg(long, value_name = "NAME")]
     folder: Option<String>,
-    /// How to show what was found
-    #[arg(short, long, value_enum, default_value_t)]
+    /// How to show what was found; table=state,check,seen shows these columns
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = Format::of_list(&CHECKS))]
     output: Format,
     /// How to reach vCenter.
     #[command(flatten)]
@@ -80,7 +78,7 @@ pub(crate) async fn run(loaded: &Loaded, args: &Args, out: &mut Out) -> anyhow::
     let scope = args.scope(vcenter);
     let ended = with_vcenter(vcenter, "doctor", async |connected| {
         let checks = look_at(vcenter, connected, &scope, &Clock::system()).await;
-        tell(&checks, args.output, out).await
+        tell(&checks, &args.output, out).await
     });
     Ok(ended.await?.unwrap_or(Ending::Interrupted))
 }
@@ -96,10 +94,13 @@ pub(crate) async fn look_at(
 }
 
 /// Shows what was found, and how it stands.
-pub(crate) async fn tell(checks: &[Check], format: Format, out: &mut Out) -> anyhow::Result<Ending> {
-    let fancy = Term::stdout().is_term() && console::colors_enabled() && !console::is_dumb();
-    let look = if fancy { Look::Fancy } else { Look::Plain };
-    out.line(&format.render(&checks, || report::lines(checks, look))?).await?;
+pub(crate) async fn tell(checks: &[Check], format: &Format, out: &mut Out) -> anyhow::Result<Ending> {
+    let shown = if format.is_for_people() {
+        report::lines(checks, Paint::of_stdout())
+    } else {
+        format.list(&CHECKS, checks)?
+    };
+    out.lines(&shown).await?;
     // Warnings are for people; only problems fail.
     let problem = checks.iter().any(|check| check.state == State::Problem);
     Ok(if problem { Ending::Failed } else { Ending::Done })

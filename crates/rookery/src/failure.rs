@@ -5,64 +5,53 @@ use std::process::ExitCode;
 
 #[cfg(feature = "hatchery")]
 use rookery_cds::CdsError;
-use rookery_daemon::settings::Problems;
-use rookery_daemon::shutdown::ExitCause;
-use rookery_daemon::telemetry::{TelemetryError, chain, write_line};
+use rookery_daemon::telemetry::{chain, write_line};
 #[cfg(feature = "hatchery")]
-use rookery_hatchery::{run::StartError, surface::holds::InvalidOrder};
+use rookery_hatchery::run::StartError;
 use rookery_vim::{Fault, FaultKind};
 use rookery_vim_client::{CallError, DialError, FindError};
 
 use crate::Ending;
 use crate::doctor::Source;
-use crate::output::{OutputError, printable_lines};
-use crate::vm::WrongArguments;
-
-const FAILED: u8 = 1;
-/// What clap exits with as well.
-const WRONG_USAGE: u8 = 2;
-/// What a shell reports for a process that an interrupt ended.
-const INTERRUPTED: u8 = 130;
+use crate::exit::Exit;
+use crate::output::{OutputError, Paint, printable_lines};
 
 /// The exit code of the process; errors are told on the way.
 pub(crate) fn exit_code(outcome: anyhow::Result<Ending>) -> ExitCode {
-    match outcome {
-        Ok(Ending::Done) => ExitCode::SUCCESS,
-        Ok(Ending::Failed) => ExitCode::from(FAILED),
-        Ok(Ending::Exited(code)) => ExitCode::from(code),
+    let exit = match outcome {
+        Ok(Ending::Done) => Exit::Done,
+        Ok(Ending::Failed) => Exit::Failed,
+        Ok(Ending::Exited(code)) => return ExitCode::from(code),
         Ok(Ending::Interrupted) => {
             write_line("interrupted");
-            ExitCode::from(INTERRUPTED)
+            Exit::Interrupted
         }
         // A reader that has seen enough is no failure.
-        Err(error) if matches!(error.downcast_ref(), Some(OutputError::ReaderGone)) => ExitCode::SUCCESS,
+        Err(error) if matches!(error.downcast_ref(), Some(OutputError::ReaderGone)) => Exit::Done,
         Err(error) => {
             report(&error);
-            let usage = find::<Problems>(&error).is_some()
-                || find::<WrongArguments>(&error).is_some()
-                || find::<TelemetryError>(&error).is_some();
-            #[cfg(feature = "hatchery")]
-            let usage = usage || find::<InvalidOrder>(&error).is_some();
-            ExitCode::from(if usage { WRONG_USAGE } else { FAILED })
+            Exit::of(&error)
         }
-    }
+    };
+    ExitCode::from(exit.code())
 }
 
 /// The exit code of a process whose main thread panicked.
 pub(crate) fn panicked() -> ExitCode {
-    ExitCode::from(ExitCause::Broken.code())
+    ExitCode::from(Exit::Broken.code())
 }
 
 /// Tells an error with its causes and, where that is known, what to do about it.
 pub(crate) fn report(error: &anyhow::Error) {
     // By way of the log, which does not wait for whoever does not read it.
-    write_line(&printable_lines(&told(error)));
+    write_line(&told(error, Paint::of_stderr()));
 }
 
-fn told(error: &anyhow::Error) -> String {
-    let text = format!("error: {}", chain(error.as_ref()));
+fn told(error: &anyhow::Error, paint: Paint) -> String {
+    let text = printable_lines(&chain(error.as_ref()));
+    let text = format!("{} {text}", paint.error("error:"));
     match hint(error) {
-        Some(hint) => format!("{text}\nhint: {hint}"),
+        Some(hint) => format!("{text}\nhint: {}", printable_lines(&hint)),
         None => text,
     }
 }
@@ -162,17 +151,17 @@ mod tests {
     fn an_error_is_told_with_its_causes_and_what_to_do() {
         let source = DialError::Connect { address: "vc:443".to_owned(), reason: "refused".to_owned() };
         let error = CallError::Unreachable { endpoint: "https://vc:443".to_owned(), source };
-        insta::assert_snapshot!(told(&anyhow::Error::new(error).context("while looking")), @r"
+        insta::assert_snapshot!(told(&anyhow::Error::new(error).context("while looking"), Paint::Plain), @r"
         error: while looking: https://vc:443 cannot be reached: vc:443 does not accept connections: refused
         hint: `rookery settings` shows the address in use; is it right, and is there a firewall or proxy in between?
         ");
         let error = CallError::Credentials { endpoint: "https://vc:443".to_owned(), user: "me".to_owned() };
-        insta::assert_snapshot!(told(&error.into()), @r"
+        insta::assert_snapshot!(told(&error.into(), Paint::Plain), @r"
         error: https://vc:443 refused the user name or password of me
         hint: `rookery settings` shows where they come from; vCenter may lock the account after a few wrong ones
         ");
         let error = CallError::Credentials { endpoint: "https://vc:443".to_owned(), user: "me".to_owned() };
-        insta::assert_snapshot!(told(&StartError::VCenter(error).into()), @r"
+        insta::assert_snapshot!(told(&StartError::VCenter(error).into(), Paint::Plain), @r"
         error: vCenter could not be logged in to: https://vc:443 refused the user name or password of me
         hint: they are `user` and `password` of the file; vCenter may lock the account after a few wrong ones
         ");
@@ -181,9 +170,11 @@ mod tests {
             name: "DC9".to_owned(),
             existing: vec!["/DC0".to_owned()],
         };
-        insta::assert_snapshot!(told(&error.into()), @r#"
+        insta::assert_snapshot!(told(&error.into(), Paint::Plain), @r#"
         error: there is no datacenter "DC9"; there are: /DC0
         hint: give one of these as --datacenter, or leave it out to see the VMs of all
         "#);
+        let painted = told(&anyhow::anyhow!("a\u{1b}[2Jb"), Paint::Colours);
+        assert_eq!(painted, "\u{1b}[31m\u{1b}[1merror:\u{1b}[0m a\\u{1b}[2Jb");
     }
 }

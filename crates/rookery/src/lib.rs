@@ -10,6 +10,7 @@
 pub mod cli;
 mod complete;
 pub mod doctor;
+pub mod exit;
 mod failure;
 mod guest_user;
 #[cfg(feature = "hatchery")]
@@ -35,7 +36,7 @@ use rookery_daemon::telemetry::{self, Filter};
 use tokio::runtime;
 
 use cli::{Cli, Command, GuestLogin};
-use output::Out;
+use output::{Out, Paint};
 use settings::{Loaded, Sources};
 
 /// The version, and behind a plus the commit that the program was built from, if that is known.
@@ -52,13 +53,14 @@ pub enum Ending {
     Failed,
     /// A signal came before all was done.
     Interrupted,
-    /// What was run inside a guest ended with this code.
+    /// With this code, and the user knows why: that of a program in a guest, or of an [`exit::Exit`].
     Exited(u8),
 }
 
-/// Reads the command line of this process, does what it says, and tells the exit code: 0 done, 1 failed, 2 wrong usage
-/// or settings, 130 stopped by a signal before it was done; or that of a program in a guest.
+/// Reads the command line of this process, does what it says, and tells the [`exit`] code; or that of a program in a
+/// guest.
 pub fn main() -> ExitCode {
+    Paint::look_at_outputs();
     let cli = Cli::of_this_process();
     let code = catch_unwind(AssertUnwindSafe(|| failure::exit_code(start(cli))));
     telemetry::flush(LAST_WORDS);

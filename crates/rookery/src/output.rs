@@ -1,34 +1,31 @@
-//! What commands answer: results to standard output as a table, JSON or YAML; remarks to standard error.
+//! What commands answer: results to standard output as a table, JSON, YAML or names; remarks to standard error.
 
+mod colour;
+mod columns;
 mod confirm;
+mod format;
 mod local_time;
 mod printable;
 mod progress;
+mod report;
 mod table;
+mod value_text;
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use clap::ValueEnum;
-use serde::Serialize;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
 
+pub use colour::Paint;
+pub use columns::{Column, Columns};
 pub use confirm::confirm;
+pub use format::{Format, FormatParser};
 pub use local_time::LocalTime;
 pub use printable::{printable, printable_lines};
 pub use progress::{StatusLine, showing_progress};
+pub use report::{ActionResult, Did, Outcome, Report, Subject};
 pub use table::table;
-
-/// What results look like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum Format {
-    /// For people
-    #[default]
-    Table,
-    /// For programs
-    Json,
-    /// For programs and people
-    Yaml,
-}
+pub use value_text::value_text;
 
 /// Why a result did not reach its reader.
 #[derive(Debug, thiserror::Error)]
@@ -47,33 +44,8 @@ pub enum OutputError {
     Yaml(#[from] serde_saphyr::SerializeError),
 }
 
-impl Format {
-    /// A whole result in this format, without the last line break.
-    pub fn render(
-        self,
-        value: &impl Serialize,
-        table: impl FnOnce() -> String,
-    ) -> Result<String, OutputError> {
-        Ok(match self {
-            Self::Table => table(),
-            Self::Json => serde_json::to_string_pretty(value)?,
-            Self::Yaml => serde_saphyr::to_string(value)?.trim_end().to_owned(),
-        })
-    }
-
-    /// One item of an endless series: a plain line, a JSON object on one line, or a YAML document.
-    pub fn render_item(
-        self,
-        value: &impl Serialize,
-        line: impl FnOnce() -> String,
-    ) -> Result<String, OutputError> {
-        Ok(match self {
-            Self::Table => line(),
-            Self::Json => serde_json::to_string(value)?,
-            Self::Yaml => format!("---\n{}", serde_saphyr::to_string(value)?.trim_end()),
-        })
-    }
-}
+/// How much of what comes is written at a time.
+pub(crate) const PIECE: usize = 64 * 1024;
 
 pub struct Out(Arc<Mutex<dyn Write + Send>>);
 
@@ -87,10 +59,27 @@ impl Out {
         Self(Arc::new(Mutex::new(io::stderr())))
     }
 
+    /// Writes lines, of which there may be none.
+    pub async fn lines(&mut self, text: &str) -> Result<(), OutputError> {
+        if text.is_empty() { Ok(()) } else { self.line(text).await }
+    }
+
     /// Writes text and a line break, and hands it on at once.
     pub async fn line(&mut self, text: &str) -> Result<(), OutputError> {
         // One write: lines of several programs on one terminal do not mix.
         self.bytes(format!("{text}\n").into()).await
+    }
+
+    /// Writes what comes as it is, until it ends.
+    pub async fn copy(&mut self, mut from: impl AsyncRead + Unpin) -> anyhow::Result<()> {
+        let mut piece = vec![0; PIECE];
+        loop {
+            let count = from.read(&mut piece).await?;
+            if count == 0 {
+                return Ok(());
+            }
+            self.bytes(piece.iter().copied().take(count).collect()).await?;
+        }
     }
 
     /// Writes bytes as they are, and hands them on at once.
@@ -123,8 +112,15 @@ pub fn remark(text: &str) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// An output, and what was written to it.
+    pub(crate) fn captured() -> (Out, impl Fn() -> String) {
+        let written = Arc::new(Mutex::new(Vec::new()));
+        let out = Out(Arc::clone(&written) as _);
+        (out, move || String::from_utf8_lossy(&written.lock().unwrap()).into_owned())
+    }
 
     struct Refusing(io::ErrorKind);
 
@@ -142,16 +138,5 @@ mod tests {
         let write = async |kind| Out(Arc::new(Mutex::new(Refusing(kind)))).line("x").await.unwrap_err();
         assert!(matches!(write(io::ErrorKind::BrokenPipe).await, OutputError::ReaderGone));
         assert!(matches!(write(io::ErrorKind::StorageFull).await, OutputError::Unwritable(_)));
-    }
-
-    #[test]
-    fn a_series_has_one_line_or_document_each() {
-        let value = serde_json::json!({"name": "a: b", "ip": null});
-        let check = |format: Format, expected| {
-            assert_eq!(format.render_item(&value, || "plain".to_owned()).unwrap(), expected);
-        };
-        check(Format::Table, "plain");
-        check(Format::Json, r#"{"ip":null,"name":"a: b"}"#);
-        check(Format::Yaml, "---\nip: null\nname: \"a: b\"");
     }
 }

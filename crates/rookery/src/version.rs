@@ -9,7 +9,7 @@ use crate::output::{Format, Out, table};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// How to show it
-    #[arg(short, long, value_enum, default_value_t)]
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = Format::of_one())]
     output: Format,
 }
 
@@ -55,6 +55,6 @@ impl Build {
 
 pub(crate) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let build = Build::of_this_program();
-    out.line(&args.output.render(&build, || build.lines())?).await?;
+    out.line(&args.output.render(&build, [build.version], || build.lines())?).await?;
     Ok(Ending::Done)
 }

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod change;
+mod changing;
 mod clone;
 mod create;
 mod destroy;
@@ -60,8 +61,12 @@ pub enum Command {
     Clone(Box<OnVcenter<clone::Args>>),
     /// Create a VM without a template, and wait until it is done
     Create(Box<OnVcenter<create::Args>>),
-    /// Take a snapshot of a VM's disks, as a base for linked clones
-    Snapshot(OnVcenter<snapshot::Args>),
+    /// Take, list, go back to and remove snapshots
+    Snapshot {
+        /// What to do.
+        #[command(subcommand)]
+        command: snapshot::Command,
+    },
     /// Remove VMs that are off, with all their files
     Destroy(OnVcenter<destroy::Args>),
     /// Print the address under which a VM's guest can be reached, as soon as it has one
@@ -107,7 +112,7 @@ impl Command {
             Self::Events(on) => ("vm events", &on.connect),
             Self::Clone(on) => ("vm clone", &on.connect),
             Self::Create(on) => ("vm create", &on.connect),
-            Self::Snapshot(on) => ("vm snapshot", &on.connect),
+            Self::Snapshot { command } => command.session(),
             Self::Destroy(on) => ("vm destroy", &on.connect),
             Self::Ip(on) => ("vm ip", &on.connect),
             Self::Run(on) => ("vm run", &on.connect),
@@ -134,13 +139,15 @@ impl Command {
 
     /// Whether a signal may leave something behind.
     fn changes_something(&self) -> bool {
+        if let Self::Snapshot { command } = self {
+            return command.changes();
+        }
         matches!(
             self,
             Self::Power(_)
                 | Self::Rename(_)
                 | Self::Clone(_)
                 | Self::Create(_)
-                | Self::Snapshot(_)
                 | Self::Destroy(_)
                 | Self::Run(_)
         )
@@ -166,8 +173,11 @@ pub(crate) async fn run(loaded: &Loaded, command: Command, out: &mut Out) -> any
     if let Command::Rename(on) = &command {
         on.args.check()?;
     }
-    if let Command::Snapshot(on) = &command {
-        on.args.check()?;
+    if let Command::Run(on) = &command {
+        on.args.args.check()?;
+    }
+    if let Command::Snapshot { command } = &command {
+        command.check()?;
     }
     let purpose = command.session().map_or("vm", |(purpose, _)| purpose);
     let mut orders = Orders::default();
@@ -182,7 +192,7 @@ pub(crate) async fn run(loaded: &Loaded, command: Command, out: &mut Out) -> any
             Command::Events(on) => events::run(session, &on.args, out).await,
             Command::Clone(on) => clone::run(session, &on.args, out).await,
             Command::Create(on) => create::run(session, &on.args, out).await,
-            Command::Snapshot(on) => snapshot::run(session, &on.args, out).await,
+            Command::Snapshot { command } => snapshot::run(session, command, out).await,
             Command::Destroy(on) => destroy::run(session, &on.args, out).await,
             Command::Ip(on) => ip::run(session, &on.args, out).await,
             Command::Run(on) => run::run(session, loaded.guest_user()?, &on.args.args, out).await,

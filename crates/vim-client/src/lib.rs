@@ -13,6 +13,8 @@ mod client;
 mod clone;
 mod create;
 mod datastore;
+mod details;
+mod disks;
 mod endpoint;
 mod error;
 mod events;
@@ -31,6 +33,7 @@ mod renewal;
 mod rest;
 mod search;
 mod session;
+mod snapshots;
 mod tags;
 mod tasks;
 mod transfer;
@@ -53,6 +56,8 @@ pub use datastore::{
     DatastoreError, DatastoreFiles, DatastorePlace, Existing, FileEntry, FileInfo, FileKind, FilePath,
     InvalidFilePath, Reuse, Upload, Uploaded,
 };
+pub use details::{Details, details};
+pub use disks::Disk;
 pub use endpoint::{Endpoint, InvalidEndpoint};
 pub use error::CallError;
 pub use events::{Event, EventFilter, LatestEvents, events, latest_events};
@@ -73,6 +78,7 @@ pub use rookery_dial::{
     Proxies, Stream, TcpDial, Thumbprint, Trust, TrustError, UserInfo, presented_certificate,
 };
 pub use search::{SearchError, UuidKind, vm_by_path, vm_by_uuid, vm_names};
+pub use snapshots::VmSnapshot;
 pub use tags::{Cardinality, Category, CategoryId, NewCategory, Refusal, Tag, TagError, TagId, Tags};
 pub use tasks::{TaskError, Tasks};
 pub use transfer::{TransferEnd, TransferError};

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use rookery_vim::inventory_name::{escape, unescape};
 use rookery_vim::methods::{
-    CloneVmTask, CreateSnapshotTask, DestroyTask, MarkAsTemplate, Method, PowerOffVmTask, PowerOnVmTask,
-    RebootGuest, ReconfigVmTask, RenameTask, ResetVmTask, ShutdownGuest, SuspendVmTask,
+    CloneVmTask, DestroyTask, MarkAsTemplate, Method, PowerOffVmTask, PowerOnVmTask, RebootGuest,
+    ReconfigVmTask, RenameTask, ResetVmTask, ShutdownGuest, SuspendVmTask,
 };
 use rookery_vim::objects::PowerState;
 use rookery_vim::specs::{OptionValue, VirtualMachineConfigSpec};
@@ -172,7 +172,7 @@ impl Machines {
         self.governor.admit(Order { what, priority: self.priority, site, measured: false }).await
     }
 
-    async fn run_here(
+    pub(crate) async fn run_here(
         &self,
         call: &impl Method<Output = MoRef>,
         deadline: Duration,
@@ -221,31 +221,6 @@ impl Machines {
         let spec = change.into_spec();
         self.run_here(&ReconfigVmTask { this: vm.clone(), spec }, deadline).await?;
         Ok(())
-    }
-
-    /// Takes a snapshot of the disks alone, as a base for linked clones. One of that name that is there already will do:
-    /// it is what an earlier call made whose answer was lost.
-    pub async fn snapshot(
-        &self,
-        vm: &MoRef,
-        name: &str,
-        deadline: Duration,
-    ) -> Result<MoRef, OperationError> {
-        let found = property_of(&self.client, vm, "snapshot.rootSnapshotList").await?;
-        if let Some(existing) = found.and_then(|list| snapshot_named(&list.children, name)) {
-            return Ok(existing);
-        }
-        let snapshot = CreateSnapshotTask {
-            this: vm.clone(),
-            name: name.to_owned(),
-            description: None,
-            memory: false,
-            quiesce: false,
-        };
-        let (task, result) = self.run_here(&snapshot, deadline).await?;
-        result.and_then(|node| MoRef::from_node(node).ok()).ok_or_else(|| {
-            TaskError::Unknown { task, why: "vCenter did not say which snapshot it made".to_owned() }.into()
-        })
     }
 
     /// Makes a VM that is off a template. That it is one already is a success.
@@ -320,18 +295,6 @@ impl Change {
             ..VirtualMachineConfigSpec::default()
         }
     }
-}
-
-/// The snapshot of that name in a forest of snapshots.
-fn snapshot_named(trees: &[Node], name: &str) -> Option<MoRef> {
-    trees.iter().find_map(|tree| {
-        if tree.child_text("name") == Some(name) {
-            return tree.child("snapshot").and_then(|reference| MoRef::from_node(reference.clone()).ok());
-        }
-        let children: Vec<Node> =
-            tree.children.iter().filter(|c| &*c.name == "childSnapshotList").cloned().collect();
-        snapshot_named(&children, name)
-    })
 }
 
 /// Another client, or our own lost call, was faster.

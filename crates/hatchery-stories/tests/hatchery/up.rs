@@ -151,7 +151,7 @@ async fn in_a_pipe_there_are_plain_lines_until_a_signal_and_then_nothing_is_left
     up.signal("INT");
     assert_eq!(up.end().await.code, Some(0));
     let gone = Program::new(&["vm", "ls"]).with("GOVC_URL", url).run().await;
-    assert_eq!(gone.code, Some(1), "{gone:?}");
+    assert_eq!(gone.code, Some(5), "{gone:?}");
 }
 
 #[tokio::test]

@@ -344,7 +344,7 @@ async fn what_cannot_be_guessed_on_a_real_vcenter_is_one_clear_error() {
         );
     };
     let refused = "refused the user name or password of user";
-    check(up(&["--password-file", &password]), 1, &[refused]).await;
+    check(up(&["--password-file", &password]), 3, &[refused]).await;
     let guest = ["no guest credentials", "--guest-user", "modelVMWare = \"debian12\""];
     let no_guest = theirs.up(&[]).without("GOVC_GUEST_LOGIN");
     check(no_guest, 2, &guest).await;
@@ -538,7 +538,7 @@ async fn what_is_wrong_with_a_real_cds_is_one_clear_error() {
     check(folder.up(&unasked), 2, &why).await;
     check(
         up(&folder.file("token.toml", &text.replace("v2-token", "other")), &[]),
-        1,
+        3,
         &[&format!("CDS at {} cannot be signed in to with commonConfiguration.api.tokenV2", cds.url)],
     )
     .await;

@@ -114,7 +114,7 @@ fn help_of_vm() {
       events    Show what happened to a VM, newest first
       clone     Clone a VM or template, and wait until it is done
       create    Create a VM without a template, and wait until it is done
-      snapshot  Take a snapshot of a VM's disks, as a base for linked clones
+      snapshot  Take, list, go back to and remove snapshots
       destroy   Remove VMs that are off, with all their files
       ip        Print the address under which a VM's guest can be reached, as soon as it has one
       run       Run a program inside a VM's guest
@@ -150,15 +150,21 @@ fn help_of_a_command_that_connects() {
     insta::assert_snapshot!(help(&["vm", "power"]), @r#"
     Change the power state of VMs, and wait until it is done
 
-    Usage: rookery vm power [OPTIONS] <ACTION> <VM>...
+    Usage: rookery vm power [OPTIONS] <ACTION> [VM]...
 
     Arguments:
       <ACTION>  What to do [possible values: on, off, reset, suspend, shutdown, reboot]
-      <VM>...   Their names or ids; all are changed at once, or none if one of them is unclear
+      [VM]...   Their names or ids; none is changed if one of them is unclear
 
     Options:
-          --wait <DURATION>  How long to wait for each [default: 5m]
-      -h, --help             Print help (see more with '--help')
+          --all-matching <PATTERN>  Instead of names: all VMs whose name fits, where `*` is any text and
+                                    `?` any one character. Lists them and asks
+          --yes                     Do not ask for confirmation
+          --wait <DURATION>         How long to wait for each [default: 5m]
+          --dry-run                 Check everything and tell what would be done, but change nothing
+      -o, --output <FORMAT>         How to tell what was done [default: table] [possible values: table,
+                                    json, yaml, name]
+      -h, --help                    Print help (see more with '--help')
 
     Connection (see also `rookery settings`):
           --endpoint <ADDRESS>    vCenter's address: host, host:port or https://host/sdk

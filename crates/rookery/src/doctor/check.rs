@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::output::{Column, Columns};
+
 /// What a check belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -75,6 +77,19 @@ pub struct Check {
     /// What to do about it.
     pub advice: Option<String>,
 }
+
+/// What is shown of checks if columns are chosen.
+pub const CHECKS: Columns<Check> = Columns {
+    name: "check",
+    all: &[
+        Column::usual("group"),
+        Column::usual("check"),
+        Column::usual("about"),
+        Column::usual("state").state(),
+        Column::usual("seen"),
+        Column::usual("advice"),
+    ],
+};
 
 impl Check {
     pub(crate) fn new(group: Group, check: &'static str, about: Option<&str>, finding: Finding) -> Self {

@@ -101,7 +101,11 @@ pub const NEEDS: &[Need] = &[
     needed(On::Template, "VirtualMachine.Provisioning.Customize", "giving a clone its name and address"),
     needed(On::Machine, "VirtualMachine.Provisioning.Clone", "cloning a VM"),
     needed(On::Machine, "VirtualMachine.Provisioning.Customize", "giving a clone its name and address"),
-    useful(On::Machine, "VirtualMachine.State.CreateSnapshot", "`rookery vm snapshot`, for linked clones"),
+    useful(
+        On::Machine,
+        "VirtualMachine.State.CreateSnapshot",
+        "`rookery vm snapshot take`, for linked clones",
+    ),
     useful(On::Machine, "VirtualMachine.Provisioning.MarkAsTemplate", "making a template of a VM"),
 ];
 

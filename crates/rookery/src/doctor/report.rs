@@ -3,48 +3,38 @@
 use console::style;
 
 use super::check::{Check, Group, State};
-use crate::output::printable;
+use crate::output::{Paint, printable};
 
-/// Whether the reader has colours and all characters, or is perhaps a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
-    /// Marks and colours.
-    Fancy,
-    /// Words.
-    Plain,
-}
-
-impl Look {
-    fn mark(self, state: State) -> String {
-        match (self, state) {
-            (Self::Fancy, State::Ok) => style("✓").green().force_styling(true).to_string(),
-            (Self::Fancy, State::Warning) => style("!").yellow().force_styling(true).to_string(),
-            (Self::Fancy, State::Problem) => style("✗").red().force_styling(true).to_string(),
-            (Self::Fancy, State::Skipped) => style("–").dim().force_styling(true).to_string(),
-            (Self::Plain, State::Ok) => "ok      ".to_owned(),
-            (Self::Plain, State::Warning) => "warning ".to_owned(),
-            (Self::Plain, State::Problem) => "PROBLEM ".to_owned(),
-            (Self::Plain, State::Skipped) => "skipped ".to_owned(),
-        }
-    }
-
-    fn indent(self) -> &'static str {
-        match self {
-            Self::Fancy => "    ",
-            Self::Plain => "           ",
-        }
+/// A mark in colour, or a word.
+fn mark(paint: Paint, state: State) -> String {
+    match (paint, state) {
+        (Paint::Colours, State::Ok) => style("✓").green().force_styling(true).to_string(),
+        (Paint::Colours, State::Warning) => style("!").yellow().force_styling(true).to_string(),
+        (Paint::Colours, State::Problem) => style("✗").red().force_styling(true).to_string(),
+        (Paint::Colours, State::Skipped) => style("–").dim().force_styling(true).to_string(),
+        (Paint::Plain, State::Ok) => "ok      ".to_owned(),
+        (Paint::Plain, State::Warning) => "warning ".to_owned(),
+        (Paint::Plain, State::Problem) => "PROBLEM ".to_owned(),
+        (Paint::Plain, State::Skipped) => "skipped ".to_owned(),
     }
 }
 
-pub(super) fn lines(checks: &[Check], look: Look) -> String {
+fn indent(paint: Paint) -> &'static str {
+    match paint {
+        Paint::Colours => "    ",
+        Paint::Plain => "           ",
+    }
+}
+
+pub(super) fn lines(checks: &[Check], paint: Paint) -> String {
     let mut lines = Vec::new();
     let mut rest = checks;
     while let Some((first, others)) = rest.split_first() {
         let alike =
             1 + others.iter().take_while(|check| is_granted(first) && are_alike(first, check)).count();
         let shown = if is_granted(first) { granted(first, alike) } else { told(first) };
-        lines.push(format!("{} {shown}", look.mark(first.state)));
-        lines.extend(first.advice.iter().map(|advice| format!("{}{}", look.indent(), printable(advice))));
+        lines.push(format!("{} {shown}", mark(paint, first.state)));
+        lines.extend(first.advice.iter().map(|advice| format!("{}{}", indent(paint), printable(advice))));
         rest = rest.get(alike..).unwrap_or_default();
     }
     lines.push(summary(checks));

@@ -30,7 +30,7 @@ pub struct Query {
     #[command(flatten)]
     pub(super) target: Target,
     /// How to show the answer
-    #[arg(short, long, value_enum, default_value_t)]
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = Format::of_one())]
     pub(super) output: Format,
 }
 
@@ -80,7 +80,7 @@ pub(super) async fn tell(target: &Target, request: &Request, out: &mut Out) -> a
 
 pub(super) async fn status(args: &Query, out: &mut Out) -> anyhow::Result<Ending> {
     let status = args.target.status().await?;
-    out.line(&args.output.render(&status, || lines(&status))?).await?;
+    out.line(&args.output.render(&status, [&status.name], || lines(&status))?).await?;
     Ok(Ending::Done)
 }
 
@@ -94,7 +94,7 @@ pub(crate) async fn explain(args: &Explain, out: &mut Out) -> anyhow::Result<End
         let text = format!("job {} is {}: {}{hopeless}\nCDS: {}", told.job, told.state, told.why, told.cds);
         crate::output::printable_lines(&text)
     };
-    out.line(&args.query.output.render(&told, text)?).await?;
+    out.line(&args.query.output.render(&told, [&told.job], text)?).await?;
     Ok(Ending::Done)
 }
 

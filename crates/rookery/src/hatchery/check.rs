@@ -11,7 +11,7 @@ use rookery_hatchery::settings::{self, Loaded, ModelRef, Settings};
 
 use super::File;
 use crate::Ending;
-use crate::doctor::{self, Check, Finding, Group, Scope, Source, State};
+use crate::doctor::{self, CHECKS, Check, Finding, Group, Scope, Source, State};
 use crate::output::{Format, Out};
 use crate::session::with_vcenter;
 use crate::vcenter::Vcenter;
@@ -26,18 +26,18 @@ pub struct Args {
     #[arg(long)]
     offline: bool,
     /// How to show what was found
-    #[arg(short, long, value_enum, default_value_t)]
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = Format::of_list(&CHECKS))]
     output: Format,
 }
 
 pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let loaded = match settings::load_file(&args.file.config) {
         Ok(loaded) => loaded,
-        Err(problems) => return doctor::tell(&of_problems(&problems), args.output, out).await,
+        Err(problems) => return doctor::tell(&of_problems(&problems), &args.output, out).await,
     };
     let mut checks = of_file(&loaded);
     if args.offline {
-        return doctor::tell(&checks, args.output, out).await;
+        return doctor::tell(&checks, &args.output, out).await;
     }
     let settings = &loaded.settings;
     let (vcenter, scope) = (vcenter_of(settings), scope(settings));
@@ -48,7 +48,7 @@ pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
             checks.extend(machines::checks(logged_in, settings).await);
         }
         checks.extend(cds::checks(settings).await?);
-        doctor::tell(&checks, args.output, out).await
+        doctor::tell(&checks, &args.output, out).await
     });
     Ok(ended.await?.unwrap_or(Ending::Interrupted))
 }

@@ -19,7 +19,8 @@ pub struct Args {
 
 pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let waiting = args.query.target.status().await?.braked;
-    out.line(&args.query.output.render(&waiting, || lines(&waiting))?).await?;
+    let names = waiting.iter().map(|one| &one.name);
+    out.lines(&args.query.output.render(&waiting, names, || lines(&waiting))?).await?;
     if waiting.is_empty() {
         return Ok(Ending::Done);
     }

@@ -101,7 +101,8 @@ pub(crate) async fn holding(command: &Holding, out: &mut Out) -> anyhow::Result<
         Holding::Holds(args) => {
             let Status { held, wishes, .. } = args.target.status().await?;
             let holds = Holds { held, wishes };
-            out.line(&args.output.render(&holds, || holds.lines())?).await?;
+            let kept = holds.held.iter().map(|held| &held.machine);
+            out.lines(&args.output.render(&holds, kept, || holds.lines())?).await?;
             Ok(Ending::Done)
         }
     }

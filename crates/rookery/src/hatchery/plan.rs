@@ -19,7 +19,7 @@ pub struct Args {
     #[command(flatten)]
     file: File,
     /// How to show the plan
-    #[arg(short, long, value_enum, default_value_t)]
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = Format::of_one())]
     output: Format,
 }
 
@@ -42,7 +42,8 @@ pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
         }
     });
     let Some(planned) = planned.await.transpose()? else { return Ok(Ending::Interrupted) };
-    out.line(&args.output.render(&planned, || lines(&planned))?).await?;
+    let about = planned.acts.iter().map(|act| &act.what);
+    out.lines(&args.output.render(&planned, about, || lines(&planned))?).await?;
     Ok(Ending::Done)
 }
 

@@ -2,12 +2,15 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
+
+use crate::exit::Exit;
 
 /// Asks at the terminal, and fails with `otherwise` unless the answer is yes.
 pub async fn confirm(question: String, otherwise: &str) -> anyhow::Result<()> {
     if !io::stdin().is_terminal() {
-        bail!("{otherwise}: standard input is not a terminal; use --yes to confirm");
+        let why = "standard input is not a terminal; use --yes to confirm";
+        return Err(Exit::Declined.because(format!("{otherwise}: {why}")));
     }
     let open = OpenQuestion(true);
     let ask = move || {
@@ -19,7 +22,7 @@ pub async fn confirm(question: String, otherwise: &str) -> anyhow::Result<()> {
     let answered = tokio::task::spawn_blocking(ask).await?.context("the answer cannot be read");
     open.answered();
     if !answered? {
-        bail!("{otherwise}");
+        return Err(Exit::Declined.because(otherwise));
     }
     Ok(())
 }

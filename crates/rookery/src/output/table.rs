@@ -1,19 +1,74 @@
 //! Tables for people: aligned columns, no frame, nothing cut off, so that they also serve `grep` and `awk`.
 
-use comfy_table::{ContentArrangement, Table, presets};
+use console::measure_text_width;
+
+use super::Paint;
+
+/// What stands between columns.
+const GAP: usize = 2;
 
 /// Rows under a header, without the last line break. Cells are expected to be printable.
 pub fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    if header.iter().any(|title| !title.is_empty()) {
-        table.set_header(header);
+    let rows: Vec<_> = rows.into_iter().map(|row| row.map(Cell::plain).into()).collect();
+    grid(&header.map(str::to_owned), &rows, Paint::of_stdout())
+}
+
+/// What stands in one place of a table.
+#[derive(Debug)]
+pub(super) struct Cell {
+    text: String,
+    is_state: bool,
+}
+
+impl Cell {
+    pub(super) fn plain(text: String) -> Self {
+        Self { text, is_state: false }
     }
-    table.add_rows(rows);
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 2));
+
+    /// One that may have a colour.
+    pub(super) fn state(text: String) -> Self {
+        Self { text, is_state: true }
     }
-    table.trim_fmt()
+
+    fn width(&self) -> usize {
+        self.text.lines().map(measure_text_width).max().unwrap_or_default()
+    }
+}
+
+/// The same for any number of columns. A header of empty titles is left out.
+pub(super) fn grid(header: &[String], rows: &[Vec<Cell>], paint: Paint) -> String {
+    let width = |(at, title): (usize, &String)| {
+        let cells = rows.iter().filter_map(|row| row.get(at)).map(Cell::width);
+        cells.max().unwrap_or_default().max(measure_text_width(title))
+    };
+    let widths: Vec<usize> = header.iter().enumerate().map(width).collect();
+    let titles = header.iter().map(|title| (title.as_str(), paint.title(title)));
+    let titles = header.iter().any(|title| !title.is_empty()).then(|| line(titles, &widths));
+    let rows = rows.iter().flat_map(|row| lines(row, &widths, paint));
+    titles.into_iter().chain(rows).collect::<Vec<_>>().join("\n")
+}
+
+/// The lines of a row, of which a cell may have several.
+fn lines(row: &[Cell], widths: &[usize], paint: Paint) -> Vec<String> {
+    let height = row.iter().map(|cell| cell.text.lines().count()).max().unwrap_or_default().max(1);
+    let nth = |nth: usize| {
+        let part = move |cell: &'_ Cell| {
+            let text = cell.text.lines().nth(nth).unwrap_or_default().to_owned();
+            let shown = if cell.is_state { paint.state(&text) } else { text.clone() };
+            (text, shown)
+        };
+        line(row.iter().map(part), widths)
+    };
+    (0..height).map(nth).collect()
+}
+
+/// Each text with what is shown of it: colours take no room.
+fn line(texts: impl Iterator<Item = (impl AsRef<str>, String)>, widths: &[usize]) -> String {
+    let padded = texts.zip(widths).map(|((text, shown), width)| {
+        let missing = width.saturating_sub(measure_text_width(text.as_ref()));
+        format!("{shown}{}", " ".repeat(missing + GAP))
+    });
+    padded.collect::<String>().trim_end().to_owned()
 }
 
 #[cfg(test)]
@@ -39,5 +94,18 @@ mod tests {
                       third
         name        x
         ");
+    }
+
+    #[test]
+    fn colours_take_no_room() {
+        let plain = |text: &str| Cell::plain(text.to_owned());
+        let rows = [["a", "on", "x"], ["b", "once", "y"]]
+            .map(|[name, power, ip]| vec![plain(name), Cell::state(power.to_owned()), plain(ip)]);
+        let header = ["NAME", "POWER", "IP"].map(str::to_owned);
+        let painted = grid(&header, &rows, Paint::Colours);
+        assert!(painted.contains("\u{1b}[1mPOWER\u{1b}[0m") && painted.contains("\u{1b}[32mon\u{1b}[0m"));
+        let codes = ["\u{1b}[1m", "\u{1b}[32m", "\u{1b}[0m"];
+        let without = codes.iter().fold(painted, |text, code| text.replace(code, ""));
+        assert_eq!(without, grid(&header, &rows, Paint::Plain));
     }
 }

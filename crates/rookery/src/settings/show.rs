@@ -7,14 +7,14 @@ use serde::Serialize;
 use super::{KEYS, Loaded, NO_VCENTER};
 use crate::Ending;
 use crate::cli::Connect;
-use crate::output::{Format, Out, printable, remark, table};
+use crate::output::{Column, Columns, Format, Out, remark};
 use crate::vcenter::address;
 
 /// The arguments of `settings`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// How to show them
-    #[arg(short, long, value_enum, default_value_t)]
+    /// How to show them; table=key,value shows these columns
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = Format::of_list(&SHOWN))]
     pub output: Format,
     /// How to reach vCenter.
     #[command(flatten)]
@@ -30,10 +30,15 @@ struct Shown {
     about: &'static str,
 }
 
+const SHOWN: Columns<Shown> = Columns {
+    name: "key",
+    all: &[Column::usual("key"), Column::usual("value"), Column::usual("origin"), Column::more("about")],
+};
+
 /// Shows every setting, also those that nobody set; then what is wrong with them.
 pub async fn show(loaded: &Loaded, args: &ShowArgs, out: &mut Out) -> anyhow::Result<Ending> {
     let rows = rows(loaded);
-    out.line(&args.output.render(&rows, || as_table(&rows))?).await?;
+    out.line(&args.output.list(&SHOWN, &rows)?).await?;
     if !loaded.names_a_vcenter() {
         remark(NO_VCENTER);
         return Ok(Ending::Done);
@@ -59,14 +64,6 @@ fn rows(loaded: &Loaded) -> Vec<Shown> {
     KEYS.iter().flat_map(with_companion).flatten().collect()
 }
 
-fn as_table(rows: &[Shown]) -> String {
-    let cell = |text: &Option<String>| printable(text.as_deref().unwrap_or("-"));
-    table(
-        ["KEY", "VALUE", "ORIGIN"],
-        rows.iter().map(|row| [row.key.clone(), cell(&row.value), cell(&row.origin)]),
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,7 +74,7 @@ mod tests {
         let vars = [("GOVC_URL", "https://me:hunter2@vc:8443/sdk"), ("GOVC_INSECURE", "1")];
         let vars = vars.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         let loaded = load(&Sources { vars, ..Sources::default() });
-        insta::assert_snapshot!(as_table(&rows(&loaded)), @r"
+        insta::assert_snapshot!(Format::default().list(&SHOWN, &rows(&loaded)).unwrap(), @r"
         KEY                       VALUE                       ORIGIN
         vcenter.endpoint          https://me:***@vc:8443/sdk  environment GOVC_URL
         vcenter.user              me                          environment GOVC_URL

@@ -8,8 +8,8 @@ use rookery_vim_client::Vm;
 use serde_json::Value;
 
 use super::Row;
-use super::words::{power_word, value_text};
-use crate::output::printable;
+use super::words::power_word;
+use crate::output::{printable, value_text};
 
 /// How much of a value stands on a line; annotations may be long.
 const LONGEST: usize = 60;

@@ -3,22 +3,23 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::ValueEnum;
 use clap::builder::NonEmptyStringValueParser;
 use rookery_daemon::settings::{Problems, duration};
 use rookery_vim::MoRef;
 use rookery_vim_client::{
-    Change, CloneOrder, DiskMove, GuestSetup, NetworkBacking, Places, Vm, network_backing,
+    Change, CloneError, CloneOrder, DiskMove, GuestSetup, NetworkBacking, Places, Vm, network_backing,
 };
 
 use super::arguments::{self, WrongArguments};
+use super::changing::Changing;
 use super::marks;
 use super::pick;
 use super::run::quoted;
 use super::site::{Finder, SiteArgs};
 use crate::Ending;
-use crate::output::{Out, printable, showing_progress};
+use crate::output::{Did, Out, Subject, printable, showing_progress};
 use crate::session::Session;
 
 /// The arguments of `vm clone`.
@@ -57,6 +58,8 @@ pub struct Args {
     site: SiteArgs,
     #[command(flatten)]
     guest: GuestArgs,
+    #[command(flatten)]
+    pub(super) changing: Changing,
 }
 
 /// How its guest is set up when it first starts.
@@ -137,16 +140,33 @@ impl GuestArgs {
 pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let source = pick(session.first.vms(), &args.source)?;
     let order = Box::pin(order(session, source, args)).await?;
-    let what = format!("cloning {}", printable(&order.name));
-    let cloned = showing_progress(&what, async |progress| {
-        Box::pin(session.machines().clone_vm(&order, args.wait, Some(progress))).await
-    });
-    let look = appears(&order.name);
-    let what = format!("clone {} ({}) as {look}", printable(&source.name), source.id.id());
-    let cloned = session.orders.during(what, cloned).await;
-    let vm = cloned.map_err(|error| unfinished(&order.name, error.left_behind().cloned(), error))?;
-    out.line(&format!("{}: cloned as {}", printable(&order.name), vm.id())).await?;
-    Ok(Ending::Done)
+    let mut report = args.changing.report(out);
+    let mut subject = Subject { name: order.name.clone(), id: None, action: "clone" };
+    let did = if args.changing.dry_run {
+        planned(session, source, &order).await
+    } else {
+        let what = format!("cloning {}", printable(&order.name));
+        let cloned = showing_progress(&what, async |progress| {
+            Box::pin(session.machines().clone_vm(&order, args.wait, Some(progress))).await
+        });
+        let look = appears(&order.name);
+        let what = format!("clone {} ({}) as {look}", printable(&source.name), source.id.id());
+        let cloned = session.orders.during(what, cloned).await;
+        let there = cloned.as_ref().map_or_else(CloneError::left_behind, Some);
+        subject.id = there.map(|vm| vm.id().to_owned());
+        cloned
+            .map(|vm| Did::done(format!("cloned as {}", vm.id())))
+            .map_err(|error| unfinished(&order.name, error.left_behind().cloned(), error))
+    };
+    report.tell(subject, did).await?;
+    Ok(report.ending())
+}
+
+async fn planned(session: &Session, source: &Vm, order: &CloneOrder) -> anyhow::Result<Did> {
+    match Box::pin(session.machines().check_clone(order)).await? {
+        Some(holder) => bail!("the name {:?} is taken by {}", order.name, holder.id()),
+        None => Ok(Did::planned(format!("would be cloned from {} ({})", source.name, source.id.id()))),
+    }
 }
 
 async fn order(session: &Session, source: &Vm, args: &Args) -> anyhow::Result<CloneOrder> {

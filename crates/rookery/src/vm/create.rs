@@ -7,15 +7,16 @@ use clap::ValueEnum;
 use clap::builder::NonEmptyStringValueParser;
 use rookery_daemon::settings::{Problems, duration};
 use rookery_vim_client::{
-    BootDevice, Cdrom, CdromBus, CreateOrder, Firmware, NewCard, NewDisk, Places, PowerChange,
+    BootDevice, Cdrom, CdromBus, CreateError, CreateOrder, Firmware, NewCard, NewDisk, Places, PowerChange,
     ScsiController, Uuid,
 };
 
 use super::arguments::{self, WrongArguments};
+use super::changing::Changing;
 use super::clone::{appears, backing, unfinished};
 use super::site::{Finder, SiteArgs};
 use crate::Ending;
-use crate::output::{Out, printable, showing_progress};
+use crate::output::{Did, Out, Subject, printable, showing_progress};
 use crate::session::Session;
 
 /// The arguments of `vm create`.
@@ -74,6 +75,8 @@ pub struct Args {
     wait: Duration,
     #[command(flatten)]
     site: SiteArgs,
+    #[command(flatten)]
+    pub(super) changing: Changing,
 }
 
 /// What starts a guest.
@@ -205,15 +208,35 @@ fn boot_device(text: &str) -> Result<BootDevice, String> {
 
 pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let order = Box::pin(order(session, args)).await?;
-    let name = printable(&order.name);
-    let what = format!("making {name}");
+    let mut report = args.changing.report(out);
+    let mut subject = Subject { name: order.name.clone(), id: None, action: "create" };
+    let did = if args.changing.dry_run {
+        planned(session, &order).await
+    } else {
+        create(session, &order, args, &mut subject).await
+    };
+    report.tell(subject, did).await?;
+    Ok(report.ending())
+}
+
+async fn create(
+    session: &Session,
+    order: &CreateOrder,
+    args: &Args,
+    subject: &mut Subject,
+) -> anyhow::Result<Did> {
+    let what = format!("making {}", printable(&order.name));
     let made = showing_progress(&what, async |progress| {
-        Box::pin(session.machines().create_vm(&order, args.wait, Some(progress))).await
+        Box::pin(session.machines().create_vm(order, args.wait, Some(progress))).await
     });
     let made = session.orders.during(format!("create {}", appears(&order.name)), made).await;
+    // It may be there although not all that was wanted of it could be done.
+    let there = made.as_ref().map_or_else(CreateError::left_behind, Some);
+    subject.id = there.map(|vm| vm.id().to_owned());
     let vm = made.map_err(|error| unfinished(&order.name, error.left_behind().cloned(), error))?;
     if args.on {
         let started = session.machines().power(&vm, PowerChange::On, args.wait);
+        let name = printable(&order.name);
         let what = format!("power on {name} ({0}); look with `rookery vm info {0}`", vm.id());
         let started = session.orders.during(what, started).await;
         started.with_context(|| {
@@ -224,8 +247,14 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
             )
         })?;
     }
-    out.line(&format!("{name}: created as {}", vm.id())).await?;
-    Ok(Ending::Done)
+    Ok(Did::done(format!("created as {}", vm.id())))
+}
+
+async fn planned(session: &Session, order: &CreateOrder) -> anyhow::Result<Did> {
+    Ok(match Box::pin(session.machines().check_create(order)).await? {
+        Some(vm) => Did::unchanged(format!("is there already as {}", vm.id())).with_id(vm.id()),
+        None => Did::planned("would be created"),
+    })
 }
 
 async fn order(session: &Session, args: &Args) -> anyhow::Result<CreateOrder> {

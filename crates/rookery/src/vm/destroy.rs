@@ -4,43 +4,51 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use clap::builder::NonEmptyStringValueParser;
 use rookery_daemon::settings::duration;
 use rookery_vim::objects::PowerState;
 use rookery_vim_client::{Vm, WaitError};
 use tokio::time::Instant;
 
-use super::pick::pick_all;
-use super::power::{order, to_each};
+use super::changing::{Changing, Targets, to_each};
+use super::power::order;
 use crate::Ending;
-use crate::output::{Out, confirm, printable};
+use crate::output::{Did, Out, confirm, printable};
 use crate::session::Session;
 
 /// The arguments of `vm destroy`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Their names or ids; none is destroyed if one of them is unclear, or not off
-    #[arg(required = true, value_name = "VM", value_parser = NonEmptyStringValueParser::new())]
-    vms: Vec<String>,
-    /// Do not ask for confirmation
-    #[arg(long)]
-    yes: bool,
+    #[command(flatten)]
+    targets: Targets,
     /// How long to wait for each
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     wait: Duration,
+    #[command(flatten)]
+    pub(super) changing: Changing,
 }
 
 pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
-    let chosen = pick_all(&session.first.vms().collect::<Vec<_>>(), &args.vms)?;
+    let Args { targets, wait, changing } = args;
+    let chosen = targets.choose(&session.first)?;
     check_off(&chosen)?;
-    if !args.yes {
+    let report = changing.report(out);
+    if changing.dry_run {
+        let planned = async |_: &Vm| Ok(Did::planned("would be destroyed with all files"));
+        return to_each(chosen, "destroy", planned, report).await;
+    }
+    let matching = &targets.matching;
+    matching.ask("destroy them with all files", &chosen).await?;
+    if matching.all_matching.is_none() && !matching.yes {
         let name = |vm: &Arc<Vm>| format!("{} ({})", printable(&vm.name), vm.id.id());
         let names = chosen.iter().map(name).collect::<Vec<_>>().join(", ");
         confirm(format!("destroy {names} with all files?"), "nothing was destroyed").await?;
     }
-    let destroy =
-        async |vm: &Vm| session.orders.during(order("destroy", vm), destroy(session, vm, args.wait)).await;
-    to_each(chosen, "destroyed", destroy, out).await
+    let work = async |vm: &Vm| {
+        matching.check(session, vm).await?;
+        session.orders.during(order("destroy", vm), destroy(session, vm, *wait)).await?;
+        Ok(Did::done("destroyed"))
+    };
+    to_each(chosen, "destroy", work, report).await
 }
 
 /// A machine that runs is in use, whatever was typed.

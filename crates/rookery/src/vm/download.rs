@@ -5,15 +5,16 @@ use std::sync::atomic::AtomicU64;
 
 use anyhow::{Context as _, bail};
 use clap::builder::NonEmptyStringValueParser;
-use rookery_vim_client::{GuestError, GuestFileError, GuestUser, Guests, TransferError};
+use rookery_vim_client::{GuestError, GuestFileError, GuestUser, Guests, TransferError, Vm};
 use tokio::fs::{self, File};
 use tokio_util::io::InspectWriter;
 
+use super::changing::subject;
 use super::guest::has_guest;
 use super::pick;
 use super::progress::{counting, shown};
 use crate::Ending;
-use crate::output::{Out, printable};
+use crate::output::{Did, Format, Out, PIECE, Report};
 use crate::session::Session;
 
 /// The arguments of `vm download`.
@@ -24,8 +25,11 @@ pub struct Args {
     /// The file's path in the guest
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     remote: String,
-    /// The file here, or a folder for it; a file that is there is replaced, once all has arrived
+    /// The file here, or a folder for it; a file that is there is replaced, once all has arrived; - is standard output
     local: PathBuf,
+    /// How to tell what was done; beside the content if that goes to standard output
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = Format::of_one())]
+    output: Format,
 }
 
 pub(super) async fn run(
@@ -36,20 +40,57 @@ pub(super) async fn run(
 ) -> anyhow::Result<Ending> {
     let vm = pick(session.first.vms(), &args.vm)?;
     has_guest(vm)?;
-    let local_path = target(&args.local, args.local.is_dir(), &args.remote)?;
-    let local = local_path.display();
-    let unwritable = || format!("{local} cannot be written");
-    let (part, file) = Part::create(&local_path).await.with_context(unwritable)?;
     let guests = Guests::new(session.client().clone());
+    let stdout = args.local == Path::new("-");
+    let local =
+        if stdout { args.local.clone() } else { target(&args.local, args.local.is_dir(), &args.remote)? };
+    let done = if stdout {
+        to_stdout(&guests, vm, &user, &args.remote, out).await
+    } else {
+        to_file(&guests, vm, &user, &args.remote, &local).await
+    };
+    let did =
+        done.map(|size| Did::done(format!("{size} bytes in {}", local.display())).giving(size.to_string()));
+    // The content has standard output for itself.
+    let mut beside = Out::stderr();
+    let mut report = Report::new(if stdout { &mut beside } else { out }, &args.output);
+    report.tell(subject(vm, "download"), did).await?;
+    Ok(report.ending())
+}
+
+async fn to_file(
+    guests: &Guests,
+    vm: &Vm,
+    user: &GuestUser,
+    remote: &str,
+    local: &Path,
+) -> anyhow::Result<u64> {
+    let unwritable = || format!("{} cannot be written", local.display());
+    let (part, file) = Part::create(local).await.with_context(unwritable)?;
     let passed = AtomicU64::new(0);
     let mut content = InspectWriter::new(file, counting(&passed));
-    let download = Box::pin(guests.download(&vm.id, &user, &args.remote, &mut content));
-    let arrived = shown(&args.remote, None, &passed, download).await;
-    let size = arrived.map_err(|error| at_fault(error, unwritable)).with_context(|| vm.name.clone())?;
+    let download = Box::pin(guests.download(&vm.id, user, remote, &mut content));
+    let arrived = shown(remote, None, &passed, download).await;
+    let size = arrived.map_err(|error| at_fault(error, unwritable))?;
     content.into_inner().sync_all().await.with_context(unwritable)?;
-    part.finish(&local_path).await.with_context(unwritable)?;
-    out.line(&format!("{}: {size} bytes in {}", printable(&vm.name), printable(&local.to_string()))).await?;
-    Ok(Ending::Done)
+    part.finish(local).await.with_context(unwritable)?;
+    Ok(size)
+}
+
+/// As it comes: whoever reads it learns from the exit code whether it is all.
+async fn to_stdout(
+    guests: &Guests,
+    vm: &Vm,
+    user: &GuestUser,
+    remote: &str,
+    out: &mut Out,
+) -> anyhow::Result<u64> {
+    let (mut into, from) = tokio::io::duplex(PIECE);
+    let fetch = async move { guests.download(&vm.id, user, remote, &mut into).await };
+    let (fetched, printed) = tokio::join!(fetch, out.copy(from));
+    // Whoever cannot print stops fetching: that is the reason, and not what follows from it.
+    printed?;
+    Ok(fetched?)
 }
 
 /// An error that names the file here, if that is what cannot be written.

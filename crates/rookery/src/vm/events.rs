@@ -11,8 +11,9 @@ use rookery_vim_client::{Event, EventFilter, events};
 use serde::Serialize;
 
 use super::pick;
+use super::words::moment;
 use crate::Ending;
-use crate::output::{Format, Out, printable, table};
+use crate::output::{Column, Columns, Format, Out};
 use crate::session::Session;
 
 const KIND_HELP: &str = "Only events of this class, such as VmPoweredOffEvent; may be given several times";
@@ -28,8 +29,8 @@ pub struct Args {
     /// Only events of this last time, such as 2h
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     since: Option<Duration>,
-    /// How to show them
-    #[arg(short, long, value_enum, default_value_t)]
+    /// How to show them; table=time,message shows these columns
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = Format::of_list(&EVENTS))]
     output: Format,
 }
 
@@ -45,42 +46,38 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
     };
     let filter = EventFilter { about: vm.id.clone(), kinds: args.kind.clone(), since };
     let found = events(session.client(), &filter).await?;
-    let rows: Vec<_> = found.iter().map(Row::of).collect();
-    out.line(&args.output.render(&rows, || as_table(&rows))?).await?;
+    let rows: Vec<_> = found.into_iter().map(Row::of).collect();
+    out.lines(&args.output.list(&EVENTS, &rows)?).await?;
     Ok(Ending::Done)
 }
 
 /// An event for programs.
 #[derive(Debug, Serialize)]
-struct Row<'a> {
+struct Row {
     key: i32,
     time: Option<Timestamp>,
-    kind: &'a str,
-    user: Option<&'a str>,
-    message: Option<&'a str>,
+    kind: String,
+    user: Option<String>,
+    message: Option<String>,
 }
 
-impl<'a> Row<'a> {
-    fn of(event: &'a Event) -> Self {
-        Self {
-            key: event.key,
-            time: event.at,
-            kind: &event.kind,
-            user: event.user.as_deref(),
-            message: event.message.as_deref(),
-        }
+impl Row {
+    fn of(event: Event) -> Self {
+        let Event { key, at: time, kind, user, message, .. } = event;
+        Self { key, time, kind, user, message }
     }
 }
 
-fn as_table(rows: &[Row<'_>]) -> String {
-    let row = |row: &Row<'_>| {
-        let text = |text: Option<&str>| text.map_or_else(|| "-".to_owned(), printable);
-        let time =
-            row.time.map_or_else(|| "-".to_owned(), |time| time.strftime("%Y-%m-%d %H:%M:%SZ").to_string());
-        [time, printable(row.kind), text(row.user), text(row.message)]
-    };
-    table(["TIME", "KIND", "USER", "MESSAGE"], rows.iter().map(row))
-}
+const EVENTS: Columns<Row> = Columns {
+    name: "key",
+    all: &[
+        Column::usual("time").shown(|row: &Row| moment(row.time)),
+        Column::usual("kind"),
+        Column::usual("user"),
+        Column::usual("message"),
+        Column::more("key"),
+    ],
+};
 
 #[cfg(test)]
 mod tests {
@@ -91,11 +88,11 @@ mod tests {
         let row = Row {
             key: 7,
             time: Some("2031-02-03T07:31:02.9Z".parse().unwrap()),
-            kind: "VmPoweredOffEvent",
+            kind: "VmPoweredOffEvent".to_owned(),
             user: None,
-            message: Some("web-1 is off\x1b[2J"),
+            message: Some("web-1 is off\x1b[2J".to_owned()),
         };
-        insta::assert_snapshot!(as_table(&[row]), @r"
+        insta::assert_snapshot!(Format::default().list(&EVENTS, &[row]).unwrap(), @r"
         TIME                  KIND               USER  MESSAGE
         2031-02-03 07:31:02Z  VmPoweredOffEvent  -     web-1 is off\u{1b}[2J
         ");

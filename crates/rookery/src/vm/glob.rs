@@ -1,26 +1,37 @@
 //! Names by pattern: `*` is any text, `?` any one character, all else itself.
 
 use std::convert::Infallible;
+use std::fmt;
 use std::str::FromStr;
 
 use wildmatch::WildMatch;
 
 /// A pattern for names.
-#[derive(Debug, Clone)]
-pub struct Glob(WildMatch);
+#[derive(Clone)]
+pub struct Glob {
+    pattern: String,
+    matcher: WildMatch,
+}
+
+/// As it was given, in quotes.
+impl fmt::Debug for Glob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.pattern)
+    }
+}
 
 impl FromStr for Glob {
     type Err = Infallible;
 
     fn from_str(pattern: &str) -> Result<Self, Infallible> {
-        Ok(Self(WildMatch::new(pattern)))
+        Ok(Self { pattern: pattern.to_owned(), matcher: WildMatch::new(pattern) })
     }
 }
 
 impl Glob {
     /// Whether the whole name fits.
     pub fn matches(&self, name: &str) -> bool {
-        self.0.matches(name)
+        self.matcher.matches(name)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Whether a VM has a guest that can be asked anything.
 
 use rookery_vim::objects::{PowerState, ToolsRunning};
-use rookery_vim_client::Vm;
+use rookery_vim_client::{GuestError, GuestUser, Guests, Vm};
 
 /// Why it makes no sense to ask.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,6 +25,14 @@ pub(super) fn has_guest(vm: &Vm) -> Result<(), NoGuest> {
             Some(PowerState::On | PowerState::Other(_)) | None,
             Some(ToolsRunning::Running | ToolsRunning::ExecutingScripts | ToolsRunning::Other(_)) | None,
         ) => Ok(()),
+    }
+}
+
+/// Whether the guest takes the user and the password. That a server cannot tell is no reason against it.
+pub(super) async fn takes(guests: &Guests, vm: &Vm, user: &GuestUser) -> Result<(), GuestError> {
+    match guests.validate(&vm.id, user).await {
+        Err(GuestError::Unsupported { .. }) => Ok(()),
+        checked => checked,
     }
 }
 

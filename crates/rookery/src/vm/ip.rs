@@ -7,11 +7,12 @@ use anyhow::anyhow;
 use rookery_daemon::settings::duration;
 use rookery_vim::objects::{PowerState, ToolsRunning};
 use rookery_vim_client::{Vm, WaitError};
+use serde::Serialize;
 
 use super::pick;
 use super::words::power_word;
 use crate::Ending;
-use crate::output::Out;
+use crate::output::{Column, Columns, Format, Out};
 use crate::session::Session;
 
 /// The arguments of `vm ip`.
@@ -25,7 +26,21 @@ pub struct Args {
     /// All its addresses, not only the first
     #[arg(long)]
     all: bool,
+    /// How to show them; table=name,ip shows these columns
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = Format::of_list(&ADDRESSES))]
+    output: Format,
 }
+
+/// One address.
+#[derive(Debug, Serialize)]
+struct Row {
+    name: String,
+    id: String,
+    ip: IpAddr,
+}
+
+const ADDRESSES: Columns<Row> =
+    Columns { name: "name", all: &[Column::usual("name"), Column::usual("id"), Column::usual("ip")] };
 
 pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let vm = pick(session.first.vms(), &args.vm)?;
@@ -36,9 +51,15 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
         let error = anyhow!(error);
         why.map_or(error, |why| anyhow!("{:?} has no address: {why}", vm.name))
     })?;
-    for address in found.iter().take(if args.all { usize::MAX } else { 1 }) {
-        out.line(&address.to_string()).await?;
-    }
+    let found = found.into_iter().take(if args.all { usize::MAX } else { 1 });
+    let row = |ip| Row { name: vm.name.clone(), id: vm.id.id().to_owned(), ip };
+    let rows: Vec<_> = found.map(row).collect();
+    let shown = if args.output.is_for_people() {
+        rows.iter().map(|row| row.ip.to_string()).collect::<Vec<_>>().join("\n")
+    } else {
+        args.output.list(&ADDRESSES, &rows)?
+    };
+    out.lines(&shown).await?;
     Ok(Ending::Done)
 }
 

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use rookery_vim_client::Vm;
+use serde::ser::{Serialize, Serializer};
 
 use super::marks;
-use super::words::{memory, power_word};
+use super::words::{memory, power_of};
 use super::{Glob, Row};
 use crate::Ending;
-use crate::output::{Format, LocalTime, Out, printable, remark, table};
+use crate::output::{Column, Columns, Format, LocalTime, Out, printable, remark};
 use crate::session::Session;
 
 /// The arguments of `vm ls`.
@@ -20,16 +21,16 @@ pub struct Args {
     /// Only templates
     #[arg(long)]
     pub(super) templates: bool,
-    /// How to show them
-    #[arg(short, long, value_enum, default_value_t)]
+    /// How to show them; table=name,ip shows these columns
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = Format::of_list(&VMS))]
     pub(super) output: Format,
 }
 
 pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let chosen = choose(session.first.vms(), args);
-    let rows: Vec<_> = chosen.iter().map(|vm| Row::of(vm)).collect();
     let now = LocalTime::system().now();
-    out.line(&args.output.render(&rows, || as_table(&chosen, now))?).await?;
+    let rows: Vec<_> = chosen.iter().map(|vm| Listed::of(vm, now)).collect();
+    out.lines(&args.output.list(&VMS, &rows)?).await?;
     if chosen.is_empty() {
         remark(&format!("no VM fits; there are {}", session.first.vms().len()));
     }
@@ -44,27 +45,63 @@ fn choose<'a>(vms: impl Iterator<Item = &'a Arc<Vm>>, args: &Args) -> Vec<&'a Vm
     chosen
 }
 
-fn as_table(vms: &[&Vm], now: Timestamp) -> String {
-    let unknown = || "-".to_owned();
-    let row = |vm: &&Vm| {
-        [
-            printable(&vm.name),
-            power(vm, now),
-            vm.guest.ip.as_deref().map_or_else(unknown, printable),
-            vm.config.cpus.map_or_else(unknown, |cpus| cpus.to_string()),
-            vm.config.memory_mb.map_or_else(unknown, memory),
-            vm.id.id().to_owned(),
-        ]
-    };
-    table(["NAME", "POWER", "IP", "CPU", "MEMORY", "ID"], vms.iter().map(row))
+/// One VM of the list. To programs it is the VM itself.
+#[derive(Debug)]
+struct Listed {
+    row: Row,
+    power: String,
+    memory_mb: Option<i32>,
 }
 
-/// A template is never on, so its mark takes the place of its power.
+impl Listed {
+    fn of(vm: &Vm, now: Timestamp) -> Self {
+        Self { row: Row::of(vm), power: power(vm, now), memory_mb: vm.config.memory_mb }
+    }
+}
+
+impl Serialize for Listed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.row.serialize(serializer)
+    }
+}
+
+/// The columns, by the keys of a VM.
+const VMS: Columns<Listed> = Columns {
+    name: "name",
+    all: &[
+        Column::usual("name"),
+        Column::usual("power").shown(|vm: &Listed| vm.power.clone()).state(),
+        Column::usual("ip"),
+        Column::usual("cpus").titled("CPU"),
+        Column::usual("memory_mb")
+            .titled("MEMORY")
+            .shown(|vm: &Listed| vm.memory_mb.map_or_else(|| "-".to_owned(), memory)),
+        Column::usual("id"),
+        Column::more("template"),
+        Column::more("host"),
+        Column::more("folder"),
+        Column::more("resource_pool"),
+        Column::more("connection"),
+        Column::more("question"),
+        Column::more("boot_time"),
+        Column::more("created"),
+        Column::more("uuid"),
+        Column::more("instance_uuid"),
+        Column::more("pending_customization"),
+        Column::more("tools"),
+        Column::more("guest_operations_ready"),
+        Column::more("guest_host_name"),
+        Column::more("guest_state"),
+        Column::more("nics"),
+        Column::more("annotation"),
+        Column::more("unreadable"),
+    ],
+};
+
 fn power(vm: &Vm, now: Timestamp) -> String {
-    let power = if vm.is_template() { "template" } else { vm.power.as_ref().map_or("-", power_word) };
     let asks = if vm.question.is_some() { ", asks" } else { "" };
     let held = if is_held(vm, now) { ", held" } else { "" };
-    format!("{}{asks}{held}", printable(power))
+    format!("{}{asks}{held}", printable(power_of(vm)))
 }
 
 /// Whether a hatchery keeps it for somebody to look at.
@@ -101,8 +138,10 @@ mod tests {
         let vms =
             shared([running("vm-10", "web 1", "10.0.0.7"), template, asking, fresh, held("vm-2", "web 1")]);
         let pattern = pattern.map(|text| text.parse().unwrap());
-        let args = Args { pattern, templates, output: Format::Table };
-        as_table(&choose(vms.iter(), &args), "2026-11-15T12:00:00Z".parse().unwrap())
+        let args = Args { pattern, templates, output: Format::default() };
+        let now = "2026-11-15T12:00:00Z".parse().unwrap();
+        let rows: Vec<_> = choose(vms.iter(), &args).into_iter().map(|vm| Listed::of(vm, now)).collect();
+        args.output.list(&VMS, &rows).unwrap()
     }
 
     #[test]
@@ -129,5 +168,15 @@ mod tests {
         a template  template  -   -    -       vm-9
         ");
         insta::assert_snapshot!(shown(Some("nothing"), false), @"NAME  POWER  IP  CPU  MEMORY  ID");
+    }
+
+    #[test]
+    fn each_key_of_a_vm_can_be_a_column() {
+        let row = Row::of(&vm("vm-1", "a"));
+        let mut keys: Vec<_> = row.fields().map(|(key, _)| key).collect();
+        let mut columns: Vec<_> = VMS.keys().collect();
+        keys.sort_unstable();
+        columns.sort_unstable();
+        assert_eq!(columns, keys);
     }
 }

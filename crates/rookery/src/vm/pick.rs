@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use anyhow::anyhow;
 use rookery_vim_client::Vm;
+
+use crate::exit::Exit;
 
 /// How much of a name must agree for it to be suggested, from 0 to 1.
 const SIMILAR: f64 = 0.8;
@@ -58,7 +59,7 @@ pub(super) fn pick_all(vms: &[&Arc<Vm>], given: &[String]) -> anyhow::Result<Vec
         return Ok(chosen);
     }
     let reasons: Vec<_> = unclear.iter().map(ToString::to_string).collect();
-    Err(anyhow!("{}", reasons.join("\n       ")).context("nothing was changed"))
+    Err(Exit::Unclear.because(reasons.join("\n       ")).context("nothing was changed"))
 }
 
 fn is_meant(vm: &Vm, given: &str) -> bool {

@@ -1,23 +1,19 @@
 //! `rookery vm power`.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::ValueEnum;
-use clap::builder::NonEmptyStringValueParser;
-use futures_util::StreamExt as _;
-use futures_util::stream::FuturesUnordered;
 use rookery_daemon::settings::duration;
-use rookery_vim::objects::PowerState;
+use rookery_vim::objects::{PowerState, ToolsRunning};
 use rookery_vim_client::{OperationError, PowerChange, TaskError, Vm};
 use tokio::time::Instant;
 
-use super::pick::pick_all;
-use super::words::power_word;
-use crate::output::{Out, printable};
+use super::changing::{Changing, Targets, to_each};
+use super::words::{power_of, power_word};
+use crate::Ending;
+use crate::output::{Did, Out, printable};
 use crate::session::Session;
-use crate::{Ending, failure};
 
 /// The arguments of `vm power`.
 #[derive(Debug, clap::Args)]
@@ -25,12 +21,13 @@ pub struct Args {
     /// What to do
     #[arg(value_enum)]
     action: Action,
-    /// Their names or ids; all are changed at once, or none if one of them is unclear
-    #[arg(required = true, value_name = "VM", value_parser = NonEmptyStringValueParser::new())]
-    vms: Vec<String>,
+    #[command(flatten)]
+    targets: Targets,
     /// How long to wait for each
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     wait: Duration,
+    #[command(flatten)]
+    pub(super) changing: Changing,
 }
 
 /// What to do with a VM's power.
@@ -72,6 +69,37 @@ impl Action {
         }
     }
 
+    /// What results call it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::On => "power_on",
+            Self::Off => "power_off",
+            Self::Reset => "power_reset",
+            Self::Suspend => "power_suspend",
+            Self::Shutdown => "power_shutdown",
+            Self::Reboot => "power_reboot",
+        }
+    }
+
+    fn question(self) -> &'static str {
+        match self {
+            Self::On => "turn them on",
+            Self::Off => "turn them off at once",
+            Self::Reset => "reset them",
+            Self::Suspend => "suspend them",
+            Self::Shutdown => "shut their guests down",
+            Self::Reboot => "restart their guests",
+        }
+    }
+
+    fn planned(self) -> &'static str {
+        match self {
+            Self::On => "turned on",
+            Self::Off => "turned off",
+            Self::Reset | Self::Suspend | Self::Shutdown | Self::Reboot => self.done(),
+        }
+    }
+
     fn done(self) -> &'static str {
         match self {
             Self::On => "on",
@@ -85,11 +113,22 @@ impl Action {
 }
 
 pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
-    let chosen = pick_all(&session.first.vms().collect::<Vec<_>>(), &args.vms)?;
-    let action = args.action.to_possible_value();
-    let what = format!("power {}", action.as_ref().map_or("", |action| action.get_name()));
-    let change = async |vm: &Vm| session.orders.during(order(&what, vm), change(session, vm, args)).await;
-    to_each(chosen, args.action.done(), change, out).await
+    let Args { action, targets, changing, .. } = args;
+    let chosen = targets.choose(&session.first)?;
+    let report = changing.report(out);
+    if changing.dry_run {
+        return to_each(chosen, action.name(), async |vm| would(*action, vm), report).await;
+    }
+    targets.matching.ask(action.question(), &chosen).await?;
+    let named = action.to_possible_value();
+    let what = format!("power {}", named.as_ref().map_or("", |named| named.get_name()));
+    let work = async |vm: &Vm| {
+        targets.matching.check(session, vm).await?;
+        session.orders.during(order(&what, vm), change(session, vm, args)).await?;
+        let was_so = action.goal().is_some() && vm.power == action.goal();
+        Ok(if was_so { Did::unchanged(action.done()) } else { Did::done(action.done()) })
+    };
+    to_each(chosen, action.name(), work, report).await
 }
 
 /// What is asked of a VM, and how to look whether it was done.
@@ -101,30 +140,32 @@ pub(super) fn order(what: &str, vm: &Vm) -> String {
     )
 }
 
-/// Does something to all of them at once, and tells how each went.
-pub(super) async fn to_each(
-    vms: Vec<Arc<Vm>>,
-    done: &str,
-    work: impl AsyncFn(&Vm) -> anyhow::Result<()>,
-    out: &mut Out,
-) -> anyhow::Result<Ending> {
-    let work = async |vm: Arc<Vm>| (work(&vm).await, vm);
-    let mut running: FuturesUnordered<_> = vms.into_iter().map(work).collect();
-    let mut ending = Ending::Done;
-    while let Some((outcome, vm)) = running.next().await {
-        match outcome {
-            Ok(()) => out.line(&format!("{}: {done}", printable(&vm.name))).await?,
-            Err(error) => {
-                ending = Ending::Failed;
-                failure::report(&error.context(vm.name.clone()));
-            }
-        }
+/// What would be done, or what vCenter would refuse.
+fn would(action: Action, vm: &Vm) -> anyhow::Result<Did> {
+    if vm.is_template() {
+        bail!("it is a template, which has no power");
     }
-    Ok(ending)
+    if action.goal().is_some() && vm.power == action.goal() {
+        return Ok(Did::unchanged(format!("is {} already", power_of(vm))));
+    }
+    let is_off = matches!(vm.power, Some(PowerState::Off | PowerState::Suspended));
+    let has_tools = vm.guest.tools != Some(ToolsRunning::NotRunning);
+    let (needs_on, needs_tools) = match action {
+        Action::On | Action::Off => (false, false),
+        Action::Reset | Action::Suspend => (true, false),
+        Action::Shutdown | Action::Reboot => (true, true),
+    };
+    if needs_on && is_off {
+        bail!("it is {}", power_of(vm));
+    }
+    if needs_tools && !has_tools {
+        bail!("VMware Tools do not run in its guest");
+    }
+    Ok(Did::planned(format!("would be {}, is {}", action.planned(), power_of(vm))))
 }
 
 async fn change(session: &Session, vm: &Vm, args: &Args) -> anyhow::Result<()> {
-    let Args { action, wait, .. } = *args;
+    let (action, wait) = (args.action, args.wait);
     let deadline = Instant::now() + wait;
     let ordered = session.machines().power(&vm.id, action.change(), wait).await;
     let outcome = match (ordered, action.goal()) {
@@ -166,4 +207,35 @@ fn question(session: &Session, vm: &Vm) -> Option<String> {
     let snapshot = session.inventory.snapshot();
     let question = snapshot.get(&vm.id)?.question.clone()?;
     Some(format!("it waits for an answer to {question:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{running, vm};
+    use super::*;
+
+    fn check(action: Action, vm: &Vm, expected: Result<Did, &str>) {
+        let would = would(action, vm).map_err(|error| error.to_string());
+        assert_eq!(would, expected.map_err(str::to_owned), "{action:?}");
+    }
+
+    #[test]
+    fn what_would_be_done_is_told_and_what_cannot_be_is_refused() {
+        let (off, mut on) = (vm("vm-1", "a"), running("vm-1", "a", ""));
+        check(Action::On, &off, Ok(Did::planned("would be turned on, is off")));
+        check(Action::Off, &off, Ok(Did::unchanged("is off already")));
+        check(Action::Shutdown, &off, Ok(Did::unchanged("is off already")));
+        for action in [Action::Reset, Action::Suspend, Action::Reboot] {
+            check(action, &off, Err("it is off"));
+        }
+        check(Action::Off, &on, Ok(Did::planned("would be turned off, is on")));
+        check(Action::Reset, &on, Ok(Did::planned("would be reset, is on")));
+        check(Action::Reboot, &on, Ok(Did::planned("would be asked to reboot, is on")));
+        on.guest.tools = Some(ToolsRunning::NotRunning);
+        check(Action::Reboot, &on, Err("VMware Tools do not run in its guest"));
+        check(Action::Off, &on, Ok(Did::planned("would be turned off, is on")));
+        let mut template = vm("vm-1", "a");
+        template.config.template = Some(true);
+        check(Action::On, &template, Err("it is a template, which has no power"));
+    }
 }

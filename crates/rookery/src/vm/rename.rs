@@ -10,10 +10,11 @@ use rookery_vim_client::{OperationError, Snapshot, Vm};
 use tokio::time::Instant;
 
 use super::arguments::{self, WrongArguments};
+use super::changing::{Changing, subject};
 use super::pick;
 use super::power::{is_open, order};
 use crate::Ending;
-use crate::output::{Out, printable};
+use crate::output::{Did, Out, printable};
 use crate::session::Session;
 
 /// The arguments of `vm rename`.
@@ -28,6 +29,8 @@ pub struct Args {
     /// How long to wait for it
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     wait: Duration,
+    #[command(flatten)]
+    pub(super) changing: Changing,
 }
 
 impl Args {
@@ -49,21 +52,28 @@ enum RenameError {
 
 pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let vm = pick(session.first.vms(), &args.vm)?;
+    let mut report = args.changing.report(out);
+    report.tell(subject(vm, "rename"), rename(session, vm, args).await).await?;
+    Ok(report.ending())
+}
+
+async fn rename(session: &Session, vm: &Vm, args: &Args) -> anyhow::Result<Did> {
     let (old, new) = (vm.name.clone(), args.new.clone());
     if old == new {
-        out.line(&format!("{}: has this name already", printable(&old))).await?;
-        return Ok(Ending::Done);
+        return Ok(Did::unchanged("has this name already").giving(new));
     }
     if let Some(by) = neighbour(&session.first, vm, &new) {
         return Err(RenameError::Taken { old, new, by: Some(by) }.into());
     }
+    if args.changing.dry_run {
+        return Ok(Did::planned(format!("would be renamed to {new}")).giving(new));
+    }
     let what = format!("rename to {}:", printable(&new));
-    session.orders.during(order(&what, vm), rename(session, vm, new, args.wait)).await?;
-    out.line(&format!("{}: renamed to {}", printable(&old), printable(&args.new))).await?;
-    Ok(Ending::Done)
+    session.orders.during(order(&what, vm), ordered(session, vm, new.clone(), args.wait)).await?;
+    Ok(Did::done(format!("renamed to {new}")).giving(new))
 }
 
-async fn rename(session: &Session, vm: &Vm, new: String, wait: Duration) -> anyhow::Result<()> {
+async fn ordered(session: &Session, vm: &Vm, new: String, wait: Duration) -> anyhow::Result<()> {
     let deadline = Instant::now() + wait;
     let ordered = session.machines().rename(&vm.id, &new, wait).await;
     if let Err(error) = &ordered

@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn json_has_every_key_and_null_for_the_unknown() {
-        insta::assert_snapshot!(Format::Json.render(&[example()], String::new).unwrap(), @r#"
+        insta::assert_snapshot!(Format::Json.render(&[example()], ["a"], String::new).unwrap(), @r#"
         [
           {
             "id": "vm-63",
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn yaml_says_the_same() {
-        insta::assert_snapshot!(Format::Yaml.render(&[example()], String::new).unwrap(), @r#"
+        insta::assert_snapshot!(Format::Yaml.render(&[example()], ["a"], String::new).unwrap(), @r#"
         - id: vm-63
           name: "a: b/c"
           template: false

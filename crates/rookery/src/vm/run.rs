@@ -7,24 +7,23 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::builder::NonEmptyStringValueParser;
+use rookery_daemon::settings::Problems;
 use rookery_daemon::telemetry::chain;
 use rookery_vim::MoRef;
 use rookery_vim_client::{GuestUser, Guests, Program};
-use tokio::io::AsyncReadExt as _;
 
-use super::arguments::pair;
-use super::guest::has_guest;
+use super::arguments::{WrongArguments, pair};
+use super::changing::{Changing, subject};
+use super::guest::{has_guest, takes};
 use super::pick;
 use crate::Ending;
-use crate::output::{Out, printable, remark};
+use crate::output::{Did, Format, Out, PIECE, printable, remark};
 use crate::session::Session;
 use quote::join;
 pub(in crate::vm) use quote::quoted;
 
 /// How soon, and at most how often from then on, the end of the program is looked for.
 const LOOKS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
-/// Of the program's output at a time.
-const PIECE: usize = 64 * 1024;
 
 /// The arguments of `vm run`.
 #[derive(Debug, clap::Args)]
@@ -46,6 +45,21 @@ pub struct Args {
     /// Do not wait for its end: print its process id, and leave its output alone
     #[arg(long)]
     detach: bool,
+    #[command(flatten)]
+    pub(super) changing: Changing,
+}
+
+impl Args {
+    /// Otherwise the results are the program's.
+    pub(super) fn check(&self) -> Result<(), WrongArguments> {
+        let mut problems = Problems::new();
+        let tells_itself = self.detach || self.changing.dry_run;
+        if !tells_itself && self.changing.output != Format::default() {
+            let why = "standard output is that of the program, unless there is --detach or --dry-run";
+            problems.push("--output", why);
+        }
+        WrongArguments::unless(problems, Some(()))
+    }
 }
 
 fn variable(text: &str) -> Result<(String, String), String> {
@@ -61,7 +75,6 @@ pub(super) async fn run(
     let vm = pick(session.first.vms(), &args.vm)?;
     has_guest(vm)?;
     let guest = Guest { guests: Guests::new(session.client().clone()), vm: vm.id.clone(), user };
-    let name = || vm.name.clone();
     let path = args.command.first().map_or("", String::as_str);
     let order = format!(
         "{} in the guest of {} ({}): if it has started it goes on, and what it prints stays in files there",
@@ -69,15 +82,22 @@ pub(super) async fn run(
         printable(&vm.name),
         vm.id.id()
     );
-    if args.detach {
-        let pid = session.orders.during(order, guest.start(program(args, None))).await.with_context(name)?;
-        out.line(&format!("{}: process {pid}", printable(&vm.name))).await?;
-        return Ok(Ending::Done);
+    if args.detach || args.changing.dry_run {
+        let did = if args.changing.dry_run {
+            let taken = takes(&guest.guests, vm, &guest.user).await.map_err(Into::into);
+            taken.map(|()| Did::planned(format!("{} would be run", program(args, None).path)))
+        } else {
+            let started = session.orders.during(order, guest.start(program(args, None))).await;
+            started.map(|pid| Did::done(format!("process {pid}")).giving(pid.to_string()))
+        };
+        let mut report = args.changing.report(out);
+        report.tell(subject(vm, "run"), did).await?;
+        return Ok(report.ending());
     }
     let mut files = Vec::new();
     let ended = session.orders.during(order, guest.run(args, &mut files, out)).await;
     guest.remove(&files).await;
-    ended.map(|code| Ending::Exited(shown(code))).with_context(name)
+    ended.map(|code| Ending::Exited(shown(code))).with_context(|| vm.name.clone())
 }
 
 /// What a process of this machine can end with; what does not fit is a failure all the same.
@@ -127,19 +147,9 @@ impl Guest {
 
     /// Prints a file of the guest as it comes.
     async fn show(&self, path: &str, out: &mut Out) -> anyhow::Result<()> {
-        let (mut into, mut from) = tokio::io::duplex(PIECE);
+        let (mut into, from) = tokio::io::duplex(PIECE);
         let fetch = async move { self.guests.download(&self.vm, &self.user, path, &mut into).await };
-        let print = async move {
-            let mut piece = vec![0; PIECE];
-            loop {
-                let count = from.read(&mut piece).await?;
-                if count == 0 {
-                    return anyhow::Ok(());
-                }
-                out.bytes(piece.iter().copied().take(count).collect()).await?;
-            }
-        };
-        let (fetched, printed) = tokio::join!(fetch, print);
+        let (fetched, printed) = tokio::join!(fetch, out.copy(from));
         // Whoever cannot print stops fetching: that is the reason, and not what follows from it.
         printed?;
         fetched?;

@@ -1,11 +1,11 @@
 //! Where a new VM goes: the places that its arguments name, or the obvious ones.
 
-use anyhow::anyhow;
 use rookery_daemon::settings::Problems;
 use rookery_vim::MoRef;
 use rookery_vim_client::{FindError, Kind, Place, Places};
 
 use super::arguments;
+use crate::exit::Exit;
 
 /// Where it goes. Each is a name, or a path as far as it takes to be clear.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -123,7 +123,7 @@ impl<'p> Finder<'p> {
     pub(super) fn unless_unclear<T>(self, value: Option<T>) -> anyhow::Result<T> {
         value.filter(|_| self.unclear.is_empty()).ok_or_else(|| {
             let reasons: Vec<_> = self.unclear.iter().map(ToString::to_string).collect();
-            anyhow!("{}", reasons.join("\n       ")).context("nothing was made")
+            Exit::Unclear.because(reasons.join("\n       ")).context("nothing was made")
         })
     }
 }

@@ -1,53 +1,167 @@
-//! `rookery vm snapshot`.
+//! `rookery vm snapshot`: taking snapshots, listing them, going back to them, removing them.
 
-use std::time::Duration;
+mod ls;
+mod remove;
+mod revert;
+mod take;
 
-use anyhow::Context as _;
-use clap::builder::NonEmptyStringValueParser;
-use rookery_daemon::settings::{Problems, duration};
+use clap::Subcommand;
+use rookery_vim::MoRef;
+use rookery_vim_client::VmSnapshot;
 
-use super::arguments::{self, WrongArguments};
-use super::pick;
-use super::power::order;
+pub(super) use ls::{Row as SnapshotRow, rows as snapshot_rows};
+
+use super::OnVcenter;
 use crate::Ending;
-use crate::output::{Out, printable};
+use crate::cli::Connect;
+use crate::exit::Exit;
+use crate::output::Out;
 use crate::session::Session;
 
-/// The arguments of `vm snapshot`.
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    /// Its name, or its id such as vm-63
-    pub(super) vm: String,
-    /// The snapshot's name; one that is there already will do
-    #[arg(value_name = "SNAPSHOT", value_parser = NonEmptyStringValueParser::new())]
-    name: String,
-    /// How long to wait for it
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
-    wait: Duration,
+/// What to do with the snapshots of VMs.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Take a snapshot of a VM's disks, as a base for linked clones
+    Take(OnVcenter<take::Args>),
+    /// List the snapshots of a VM as a tree
+    Ls(OnVcenter<ls::Args>),
+    /// Make a VM what it was when a snapshot was taken
+    Revert(OnVcenter<revert::Args>),
+    /// Remove a snapshot; the VM stays as it is
+    Rm(OnVcenter<remove::Args>),
 }
 
-impl Args {
-    pub(super) fn check(&self) -> Result<String, WrongArguments> {
-        let mut problems = Problems::new();
-        let name = problems.keep("SNAPSHOT", arguments::name(&self.name));
-        WrongArguments::unless(problems, name)
+impl Command {
+    pub(super) fn session(&self) -> (&'static str, &Connect) {
+        match self {
+            Self::Take(on) => ("vm snapshot take", &on.connect),
+            Self::Ls(on) => ("vm snapshot ls", &on.connect),
+            Self::Revert(on) => ("vm snapshot revert", &on.connect),
+            Self::Rm(on) => ("vm snapshot rm", &on.connect),
+        }
+    }
+
+    /// What is wrong with the arguments, told without a login.
+    pub(super) fn check(&self) -> anyhow::Result<()> {
+        if let Self::Take(on) = self { on.args.words().map(drop).map_err(Into::into) } else { Ok(()) }
+    }
+
+    /// Whether it changes anything.
+    pub(super) fn changes(&self) -> bool {
+        match self {
+            Self::Take(on) => !on.args.changing.dry_run,
+            Self::Ls(_) => false,
+            Self::Revert(on) => !on.args.changing.dry_run,
+            Self::Rm(on) => !on.args.changing.dry_run,
+        }
     }
 }
 
-pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
-    let vm = pick(session.first.vms(), &args.vm)?;
-    let what = format!("snapshot {} of", printable(&args.name));
-    let taken = session.machines().snapshot(&vm.id, &args.name, args.wait);
-    let taken = session.orders.during(order(&what, vm), taken).await;
-    let snapshot = taken.with_context(|| {
-        format!(
-            "no snapshot {:?} of {:?} was seen; look with `rookery vm events {}`",
-            args.name,
-            vm.name,
-            vm.id.id()
-        )
-    })?;
-    out.line(&format!("{}: snapshot {} is {}", printable(&vm.name), printable(&args.name), snapshot.id()))
-        .await?;
-    Ok(Ending::Done)
+pub(super) async fn run(session: &Session, command: &Command, out: &mut Out) -> anyhow::Result<Ending> {
+    match command {
+        Command::Take(on) => take::run(session, &on.args, out).await,
+        Command::Ls(on) => ls::run(session, &on.args, out).await,
+        Command::Revert(on) => revert::run(session, &on.args, out).await,
+        Command::Rm(on) => remove::run(session, &on.args, out).await,
+    }
+}
+
+/// The snapshot of this name or id.
+fn pick<'s>(snapshots: &'s [VmSnapshot], vm: &str, given: &str) -> anyhow::Result<&'s VmSnapshot> {
+    let is_meant = |one: &&VmSnapshot| one.name == given || one.id.id() == given;
+    let meant: Vec<_> = snapshots.iter().filter(is_meant).collect();
+    let listed = |all: &mut dyn Iterator<Item = String>| all.collect::<Vec<_>>().join(", ");
+    let why = match meant.as_slice() {
+        [one] => return Ok(one),
+        [] if snapshots.is_empty() => format!("{vm:?} has no snapshots"),
+        [] => {
+            let names = listed(&mut snapshots.iter().map(|one| format!("{:?}", one.name)));
+            format!("{vm:?} has no snapshot {given:?}; it has: {names}")
+        }
+        several => {
+            let ids = listed(&mut several.iter().map(|one| one.id.id().to_owned()));
+            format!("several snapshots of {vm:?} are meant by {given:?}, give the id of one: {ids}")
+        }
+    };
+    Err(Exit::Unclear.because(format!("nothing was changed: {why}")))
+}
+
+/// The snapshots that stand on one, directly or not.
+fn descendants<'s>(snapshots: &'s [VmSnapshot], id: &MoRef) -> Vec<&'s VmSnapshot> {
+    let mut found: Vec<&VmSnapshot> = Vec::new();
+    // Each comes behind the one that it stands on.
+    for one in snapshots {
+        let parent = one.parent.as_ref();
+        if parent == Some(id) || found.iter().any(|above| parent == Some(&above.id)) {
+            found.push(one);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A snapshot that is called by its id, unless it has a name.
+    pub(super) fn snapshot(id: &str, name: &str, parent: Option<&str>) -> VmSnapshot {
+        let reference = |id: &str| MoRef::new("VirtualMachineSnapshot", id);
+        VmSnapshot {
+            id: reference(id),
+            name: name.to_owned(),
+            description: String::new(),
+            created: Some("2031-02-03T04:05:06.7Z".parse().unwrap()),
+            power: None,
+            parent: parent.map(reference),
+            current: false,
+        }
+    }
+
+    pub(super) fn forest() -> Vec<VmSnapshot> {
+        vec![
+            snapshot("s-1", "base", None),
+            snapshot("s-2", "before", Some("s-1")),
+            snapshot("s-3", "before", Some("s-2")),
+            snapshot("s-4", "aside", Some("s-1")),
+        ]
+    }
+
+    fn check(given: &str, expected: Result<&str, &str>) {
+        let snapshots = forest();
+        let found = pick(&snapshots, "web-1", given).map(|one| one.id.id());
+        let found = found.map_err(|error| {
+            assert_eq!(Exit::of(&error), Exit::Unclear);
+            error.to_string()
+        });
+        let expected = expected.map_err(|why| format!("nothing was changed: {why}"));
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_snapshot_is_meant_by_its_name_or_its_id() {
+        check("base", Ok("s-1"));
+        check("s-3", Ok("s-3"));
+        check(
+            "before",
+            Err("several snapshots of \"web-1\" are meant by \"before\", give the id of one: s-2, s-3"),
+        );
+        check(
+            "x",
+            Err("\"web-1\" has no snapshot \"x\"; it has: \"base\", \"before\", \"before\", \"aside\""),
+        );
+        let none = pick(&[], "web-1", "x").unwrap_err();
+        assert_eq!(none.to_string(), "nothing was changed: \"web-1\" has no snapshots");
+    }
+
+    #[test]
+    fn what_stands_on_a_snapshot_is_known_at_any_depth() {
+        let snapshots = forest();
+        let of = |id: &str| {
+            let found = descendants(&snapshots, &MoRef::new("VirtualMachineSnapshot", id));
+            found.into_iter().map(|one| one.id.id()).collect::<Vec<_>>()
+        };
+        assert_eq!(of("s-1"), ["s-2", "s-3", "s-4"]);
+        assert_eq!(of("s-2"), ["s-3"]);
+        assert_eq!(of("s-4"), [""; 0]);
+    }
 }

@@ -1,19 +1,21 @@
 //! `rookery vm upload`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
 use anyhow::{Context as _, bail};
 use clap::builder::NonEmptyStringValueParser;
-use rookery_vim_client::{GuestUser, Guests};
+use rookery_vim_client::{GuestError, GuestUser, Guests, Vm};
 use tokio::fs::File;
+use tokio::io::{AsyncSeekExt as _, AsyncWriteExt as _};
 use tokio_util::io::InspectReader;
 
-use super::guest::has_guest;
+use super::changing::{Changing, subject};
+use super::guest::{has_guest, takes};
 use super::pick;
 use super::progress::{counting, shown};
 use crate::Ending;
-use crate::output::{Out, printable};
+use crate::output::{Did, Out};
 use crate::session::Session;
 
 /// The arguments of `vm upload`.
@@ -21,7 +23,7 @@ use crate::session::Session;
 pub struct Args {
     /// Its name, or its id such as vm-63
     vm: String,
-    /// The local file
+    /// The local file; - is standard input
     local: PathBuf,
     /// Its path in the guest; a file that is there is replaced
     #[arg(value_parser = NonEmptyStringValueParser::new())]
@@ -29,6 +31,8 @@ pub struct Args {
     /// Its permissions there, in octal, such as 0644 [default: what the guest gives a new file]
     #[arg(long, value_name = "MODE", value_parser = mode)]
     mode: Option<u32>,
+    #[command(flatten)]
+    pub(super) changing: Changing,
 }
 
 fn mode(text: &str) -> Result<u32, String> {
@@ -44,20 +48,69 @@ pub(super) async fn run(
 ) -> anyhow::Result<Ending> {
     let vm = pick(session.first.vms(), &args.vm)?;
     has_guest(vm)?;
-    let local = args.local.display();
-    let unreadable = || format!("{local} cannot be read");
-    let file = File::open(&args.local).await.with_context(unreadable)?;
+    let guests = Guests::new(session.client().clone());
+    if args.changing.dry_run && is_standard_input(&args.local) {
+        // Whoever would write it need not have it yet.
+        return told(vm, args, None, takes(&guests, vm, &user).await, out).await;
+    }
+    let (file, size) = opened(&args.local).await?;
+    let uploaded = if args.changing.dry_run {
+        takes(&guests, vm, &user).await
+    } else {
+        let passed = AtomicU64::new(0);
+        let content = InspectReader::new(file, counting(&passed));
+        let upload = Box::pin(guests.upload(&vm.id, &user, &args.remote, args.mode, size, content));
+        shown(&args.local.to_string_lossy(), Some(size), &passed, upload).await
+    };
+    told(vm, args, Some(size), uploaded, out).await
+}
+
+async fn told(
+    vm: &Vm,
+    args: &Args,
+    size: Option<u64>,
+    done: Result<(), GuestError>,
+    out: &mut Out,
+) -> anyhow::Result<Ending> {
+    let bytes = size.map_or_else(|| "standard input".to_owned(), |size| format!("{size} bytes"));
+    let did = done.map(|()| {
+        if args.changing.dry_run {
+            Did::planned(format!("{bytes} would be written to {}", args.remote))
+        } else {
+            Did::done(format!("{bytes} in {}", args.remote))
+        }
+    });
+    let did = did.map(|did| if let Some(size) = size { did.giving(size.to_string()) } else { did });
+    let mut report = args.changing.report(out);
+    report.tell(subject(vm, "upload"), did.map_err(Into::into)).await?;
+    Ok(report.ending())
+}
+
+fn is_standard_input(local: &Path) -> bool {
+    local == Path::new("-")
+}
+
+/// The content and its size, which guests want to know first.
+async fn opened(local: &Path) -> anyhow::Result<(File, u64)> {
+    if is_standard_input(local) {
+        return spooled().await.context("standard input cannot be read");
+    }
+    let unreadable = || format!("{} cannot be read", local.display());
+    let file = File::open(local).await.with_context(unreadable)?;
     let told = file.metadata().await.with_context(unreadable)?;
     if !told.is_file() {
-        bail!("{local} is not a file");
+        bail!("{} is not a file", local.display());
     }
-    let (size, guests) = (told.len(), Guests::new(session.client().clone()));
-    let passed = AtomicU64::new(0);
-    let content = InspectReader::new(file, counting(&passed));
-    let upload = Box::pin(guests.upload(&vm.id, &user, &args.remote, args.mode, size, content));
-    shown(&local.to_string(), Some(size), &passed, upload).await.with_context(|| vm.name.clone())?;
-    out.line(&format!("{}: {size} bytes in {}", printable(&vm.name), printable(&args.remote))).await?;
-    Ok(Ending::Done)
+    Ok((file, told.len()))
+}
+
+/// All of standard input, in a file that nobody else sees and that goes by itself.
+async fn spooled() -> std::io::Result<(File, u64)> {
+    let mut file = File::from_std(tempfile::tempfile()?);
+    let size = tokio::io::copy(&mut tokio::io::stdin(), &mut file).await?;
+    file.flush().await?;
+    file.rewind().await?;
+    Ok((file, size))
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub struct Args {
     /// Only VMs whose name fits, before or after the change; `*` is any text, `?` any one character
     pub(super) pattern: Option<Glob>,
     /// How to show changes; json gives one object per line
-    #[arg(short, long, value_enum, default_value_t)]
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = Format::of_one())]
     pub(super) output: Format,
 }
 
@@ -41,7 +41,7 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
         for event in changes(seen.vms(), latest.vms(), fits) {
             let change = Stamped { time: time.now(), event };
             let line = || format!("{} {}", time.of_day(change.time), change.event.line());
-            out.line(&args.output.render_item(&change, line)?).await?;
+            out.line(&args.output.render_item(&change, &change.event.vm().name, line)?).await?;
         }
         seen = latest;
     }
@@ -91,7 +91,7 @@ mod tests {
 
     fn json(event: Event) -> String {
         let time = "2031-02-03T04:05:06Z".parse().unwrap();
-        Format::Json.render_item(&Stamped { time, event }, String::new).unwrap()
+        Format::Json.render_item(&Stamped { time, event }, "", String::new).unwrap()
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! States in the words that commands use.
 
+use jiff::Timestamp;
 use rookery_vim::objects::{PowerState, ToolsRunning};
-use serde_json::Value;
+use rookery_vim_client::Vm;
 
 /// `on`, `off` or `suspended`; what we do not know is passed on.
 pub(super) fn power_word(power: &PowerState) -> &str {
@@ -11,6 +12,30 @@ pub(super) fn power_word(power: &PowerState) -> &str {
         PowerState::Suspended => "suspended",
         PowerState::Other(other) => other,
     }
+}
+
+/// The power of a VM; a template has none.
+pub(super) fn power_of(vm: &Vm) -> &str {
+    if vm.is_template() { "template" } else { vm.power.as_ref().map_or("-", power_word) }
+}
+
+/// The size of a disk, rounded down to a tenth.
+pub(super) fn size(kilobytes: i64) -> String {
+    for (unit, name) in [(1 << 30, "TiB"), (1 << 20, "GiB"), (1 << 10, "MiB")] {
+        if kilobytes >= unit {
+            let tenths = i128::from(kilobytes) * 10 / i128::from(unit);
+            return match tenths % 10 {
+                0 => format!("{} {name}", tenths / 10),
+                rest => format!("{}.{rest} {name}", tenths / 10),
+            };
+        }
+    }
+    format!("{kilobytes} KiB")
+}
+
+/// A moment by vCenter's clock.
+pub(super) fn moment(time: Option<Timestamp>) -> String {
+    time.map_or_else(|| "-".to_owned(), |time| time.strftime("%Y-%m-%d %H:%M:%SZ").to_string())
 }
 
 /// Whether VMware Tools run.
@@ -36,41 +61,19 @@ pub(super) fn memory(megabytes: i32) -> String {
     format!("{megabytes} MiB")
 }
 
-/// A field's value for people. `separator` stands between the items of a list.
-pub(super) fn value_text(value: &Value, separator: &str) -> String {
-    match value {
-        Value::Null => "-".to_owned(),
-        Value::Bool(yes) => if *yes { "yes" } else { "no" }.to_owned(),
-        Value::Number(number) => number.to_string(),
-        Value::String(text) => text.clone(),
-        Value::Array(items) if items.is_empty() => "-".to_owned(),
-        Value::Array(items) => join(items.iter(), separator),
-        Value::Object(members) => join(members.values().filter(|value| !is_nothing(value)), "  "),
-    }
-}
-
-fn join<'a>(values: impl Iterator<Item = &'a Value>, separator: &str) -> String {
-    values.map(|value| value_text(value, ", ")).collect::<Vec<_>>().join(separator)
-}
-
-fn is_nothing(value: &Value) -> bool {
-    value.is_null() || value.as_array().is_some_and(Vec::is_empty)
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
-    fn values_are_shown_without_the_marks_of_json() {
-        let check = |value, expected| assert_eq!(value_text(&value, "; "), expected);
-        check(json!(null), "-");
-        check(json!(true), "yes");
-        check(json!([]), "-");
-        check(json!(["a", "b"]), "a; b");
-        check(json!([{"ips": ["10.0.0.7", "fe80::1"], "mac": null}, {"ips": []}]), "10.0.0.7, fe80::1; ");
+    fn sizes_are_in_the_largest_unit() {
+        let check = |kilobytes, expected| assert_eq!(size(kilobytes), expected);
+        check(512, "512 KiB");
+        check(10 << 20, "10 GiB");
+        check((3 << 20) / 2, "1.5 GiB");
+        check((1 << 30) - 1, "1023.9 GiB");
+        check(2 << 30, "2 TiB");
+        check(i64::MAX, "8589934591.9 TiB");
     }
 
     #[test]

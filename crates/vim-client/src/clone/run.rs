@@ -13,7 +13,7 @@ use crate::client::Client;
 use crate::error::CallError;
 use crate::governor::Site;
 use crate::machine::{Change, Machines, OperationError, PowerChange};
-use crate::made::{child_after, configured};
+use crate::made::{child, child_after, configured};
 use crate::placement::{self, PlacementError};
 use crate::properties::properties_of;
 use crate::tasks::TaskError;
@@ -95,6 +95,15 @@ impl Machines {
                 source,
             }),
         }
+    }
+
+    /// Checks an order as far as that goes without carrying it out, and tells what has its name already.
+    pub async fn check_clone(&self, order: &CloneOrder) -> Result<Option<MoRef>, CloneError> {
+        let source = self.source_of(order).await?;
+        let order = &*self.placed_clone(order, &source).await?;
+        spec::call(order, &source).map_err(unspeakable(order))?;
+        let failed = |error: CallError| CloneError::Failed { name: order.name.clone(), source: error.into() };
+        child(&self.client, &order.folder, &order.name).await.map_err(failed)
     }
 
     /// What the source is like, if it can have what is wanted.

@@ -82,6 +82,20 @@ impl Machines {
         }
     }
 
+    /// Checks an order as far as that goes without carrying it out; the VM that it has made already, if there is one.
+    pub async fn check_create(&self, order: &CreateOrder) -> Result<Option<MoRef>, CreateError> {
+        let contradictions = order.contradictions();
+        if !contradictions.is_empty() {
+            return Err(CreateError::Impossible { name: order.name.clone(), contradictions });
+        }
+        let uuid = order.bios_uuid.unwrap_or_else(|| self.client.random_uuid());
+        let unreadable = |source| CreateError::Unreadable { name: order.name.clone(), source };
+        match child(&self.client, &order.folder, &order.name).await.map_err(unreadable)? {
+            Some(vm) => self.if_ours(vm, order, uuid).await.map(Some),
+            None => self.placed(order, uuid).await.map(|_| None),
+        }
+    }
+
     async fn order_new(
         &self,
         order: &CreateOrder,

@@ -50,6 +50,13 @@ methods! {
         memory: bool = "memory",
         quiesce: bool = "quiesce",
     }
+    /// Makes a VM what it was when a snapshot was taken.
+    RevertToSnapshotTask = "RevertToSnapshot_Task", repeatable: false, returns MoRef {}
+    /// Removes a snapshot, and if so wanted those that were taken after it; what the VM is now stays.
+    RemoveSnapshotTask = "RemoveSnapshot_Task", repeatable: false, returns MoRef {
+        remove_children: bool = "removeChildren",
+        consolidate: Option<bool> = "consolidate",
+    }
     /// Makes a VM a template. It must be off.
     MarkAsTemplate = "MarkAsTemplate", repeatable: false, returns () {}
     /// Removes a VM with its files. It must be off.

@@ -138,17 +138,10 @@ methods! {
     PowerOnMultiVmTask = "PowerOnMultiVM_Task", repeatable: false, returns MoRef {
         vm: Vec<MoRef> = "vm",
     }
-    /// Removes a snapshot.
-    RemoveSnapshotTask = "RemoveSnapshot_Task", repeatable: false, returns MoRef {
-        remove_children: bool = "removeChildren",
-        consolidate: Option<bool> = "consolidate",
-    }
     /// Removes all snapshots of a VM.
     RemoveAllSnapshotsTask = "RemoveAllSnapshots_Task", repeatable: false, returns MoRef {
         consolidate: Option<bool> = "consolidate",
     }
-    /// Back to a snapshot.
-    RevertToSnapshotTask = "RevertToSnapshot_Task", repeatable: false, returns MoRef {}
 
     /// Copies a file.
     CopyDatastoreFileTask = "CopyDatastoreFile_Task", repeatable: false, returns MoRef {

@@ -77,10 +77,10 @@ fn installed(tools: &Tools) -> Finding {
 fn snapshot(template: &Template, name: &str) -> Finding {
     let advice = match template.marked {
         Some(true) => {
-            "make it a VM again, take one with `rookery vm snapshot`, and make it a template once more"
+            "make it a VM again, take one with `rookery vm snapshot take`, and make it a template once more"
                 .to_owned()
         }
-        Some(false) | None => format!("`rookery vm snapshot {} base`", quoted(name, template)),
+        Some(false) | None => format!("`rookery vm snapshot take {} base`", quoted(name, template)),
     };
     match template.snapshot {
         Some(true) => Finding::ok("there is one, linked clones are possible"),

@@ -24,7 +24,7 @@ fn checks() -> Vec<Check> {
 
 #[test]
 fn every_check_is_a_line_and_granted_privileges_are_counted() {
-    insta::assert_snapshot!(lines(&checks(), Look::Plain), @r"
+    insta::assert_snapshot!(lines(&checks(), Paint::Plain), @r"
     ok       login: as me
     PROBLEM  datastore fa\u{1b}st: there is none
                there are: /a
@@ -42,7 +42,7 @@ fn every_check_is_a_line_and_granted_privileges_are_counted() {
 
 #[test]
 fn a_terminal_gets_marks() {
-    let text = lines(&checks()[..4], Look::Fancy).replace('\x1b', "^");
+    let text = lines(&checks()[..4], Paint::Colours).replace('\x1b', "^");
     insta::assert_snapshot!(text, @r"
     ^[32m✓^[0m login: as me
     ^[31m✗^[0m datastore fa\u{1b}st: there is none

@@ -66,7 +66,7 @@ async fn one_unclear_name_among_several_changes_nothing() {
     let (vcsim, govc, ids) = world(VcsimOptions::plain(3)).await;
     let arguments = ["vm", "power", "off", NAMES[0], "vm-missing", NAMES[1], "nobody"];
     let words = ["nothing was changed", "there is no VM \"vm-missing\"", "there is no VM \"nobody\""];
-    refused(rookery(&vcsim, &arguments).await, 1, &words);
+    refused(rookery(&vcsim, &arguments).await, 7, &words);
     assert_eq!(powers(&govc, &ids).await, ["poweredOn"; 3]);
     for wrong in [&["vm", "power", "off"][..], &["vm", "power", "off", ""], &["vm", "power", "explode", "x"]]
     {
@@ -79,7 +79,7 @@ async fn who_cannot_be_changed_does_not_hold_up_the_others() {
     let (vcsim, govc, ids) = world(VcsimOptions::plain(3)).await;
     govc.run(&["vm.power", "-off", NAMES[1]]).await;
     let outcome = rookery(&vcsim, &["vm", "power", "suspend", NAMES[0], NAMES[1], NAMES[2]]).await;
-    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    assert_eq!(outcome.code, Some(8), "{outcome:?}");
     let mut lines: Vec<_> = outcome.stdout.lines().collect();
     lines.sort_unstable();
     assert_eq!(lines, ["DC0_H0_VM0: suspended", "DC0_H0_VM2: suspended"]);

@@ -126,7 +126,7 @@ async fn everything_that_is_wrong_is_told_in_one_run() {
         "\nwarning  template DC0_H0_VM0: /DC0/vm/DC0_H0_VM0, a VM that is on",
         "\n           `rookery vm power off DC0_H0_VM0`\n",
         "\nPROBLEM  template DC0_H0_VM0, VMware Tools: not installed\n",
-        "\n           `rookery vm snapshot DC0_H0_VM0 base`\n",
+        "\n           `rookery vm snapshot take DC0_H0_VM0 base`\n",
         "\nskipped  privileges on DC0_C0_RP9: not checked, because it was not found\n",
         "\n10 problems, ",
     ] {

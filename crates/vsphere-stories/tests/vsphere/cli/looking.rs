@@ -38,9 +38,24 @@ async fn a_vm_is_found_by_its_name_and_by_its_id() {
         json(rookery(&vcsim, &["vm", "info", "-o", "json", &format!("VirtualMachine:{id}")]).await);
     assert_eq!((&by_id, &by_reference), (&by_name, &by_name));
 
+    let places = ["host_name", "folder_name", "resource_pool_name"].map(|key| by_name[key].as_str());
+    let paths = [Some("/DC0/host/DC0_H0/DC0_H0"), Some("/DC0/vm"), Some("/DC0/host/DC0_H0/Resources")];
+    assert_eq!(places, paths);
+    let devices = theirs["config"]["hardware"]["device"].as_array().expect("devices");
+    let disk = devices.iter().find(|device| device["capacityInKB"].is_number()).expect("a disk");
+    let [ours] = &by_name["disks"].as_array().expect("disks")[..] else { panic!("one disk: {by_name}") };
+    assert_eq!(ours["label"], disk["deviceInfo"]["label"]);
+    assert_eq!((&ours["size_kb"], &ours["file"]), (&disk["capacityInKB"], &disk["backing"]["fileName"]));
+    let datastore = &by_name["datastores"][0];
+    assert_eq!(
+        (&datastore["id"], &datastore["name"]),
+        (&theirs["datastore"][0]["value"], &ours["datastore"])
+    );
+
     let table = printed(rookery(&vcsim, &["vm", "info", name]).await);
     let cell = |field: &str| table.lines().find_map(|line| line.strip_prefix(field)).map(str::trim);
     assert_eq!((cell("id "), cell("memory "), cell("power ")), (Some(id), Some("512 MiB"), Some("on")));
+    assert_eq!((cell("host "), cell("datastores ")), (paths[0], datastore["name"].as_str()));
     assert!(table.contains("<&> \\ 100%\\tÜnï 雛"), "{table}");
 }
 
@@ -52,9 +67,9 @@ async fn a_name_that_several_vms_bear_is_refused_with_the_ids_to_choose_from() {
     govc.run(&["object.rename", "/DC1/vm/DC1_H0_VM0", "DC0_H0_VM0"]).await;
 
     let words = ["several VMs are meant by \"DC0_H0_VM0\"", &one, &other];
-    refused(rookery(&vcsim, &["vm", "info", "DC0_H0_VM0"]).await, 1, &words);
-    refused(rookery(&vcsim, &["vm", "rename", "DC0_H0_VM0", "x"]).await, 1, &words);
-    refused(rookery(&vcsim, &["vm", "power", "off", "DC0_H0_VM0"]).await, 1, &words);
+    refused(rookery(&vcsim, &["vm", "info", "DC0_H0_VM0"]).await, 7, &words);
+    refused(rookery(&vcsim, &["vm", "rename", "DC0_H0_VM0", "x"]).await, 7, &words);
+    refused(rookery(&vcsim, &["vm", "power", "off", "DC0_H0_VM0"]).await, 7, &words);
 
     let shown = json(rookery(&vcsim, &["vm", "info", "-o", "json", &other]).await);
     assert_eq!((&shown["id"], &shown["name"]), (&other.clone().into(), &"DC0_H0_VM0".into()));
@@ -69,7 +84,7 @@ async fn a_name_that_several_vms_bear_is_refused_with_the_ids_to_choose_from() {
 async fn an_unknown_name_is_answered_with_the_nearest_ones() {
     let vcsim = Vcsim::start(VcsimOptions::plain(2)).await;
     let unknown = "there is no VM \"dc0_h0_vm1\"; did you mean \"DC0_H0_VM1\" or";
-    refused(rookery(&vcsim, &["vm", "info", "dc0_h0_vm1"]).await, 1, &[unknown]);
-    let far = refused(rookery(&vcsim, &["vm", "info", "quite different"]).await, 1, &["there is no VM"]);
+    refused(rookery(&vcsim, &["vm", "info", "dc0_h0_vm1"]).await, 7, &[unknown]);
+    let far = refused(rookery(&vcsim, &["vm", "info", "quite different"]).await, 7, &["there is no VM"]);
     assert!(!far.contains("did you mean"), "{far}");
 }

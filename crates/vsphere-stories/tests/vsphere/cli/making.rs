@@ -217,16 +217,16 @@ async fn what_is_wrong_or_unclear_is_told_at_once_and_nothing_is_made() {
     let wrong = ["vm", "clone", "x", "y", "--ip", "192.0.2.17", "--dhcp"];
     refused(rookery(&vcsim, &wrong).await, 2, &["2 problems", "--ip", "--dhcp"]);
     refused(rookery(&vcsim, &["vm", "clone", "x", ""]).await, 2, &["--help"]);
-    refused(rookery(&vcsim, &["vm", "clone", "nobody", "y"]).await, 1, &["there is no VM \"nobody\""]);
+    refused(rookery(&vcsim, &["vm", "clone", "nobody", "y"]).await, 7, &["there is no VM \"nobody\""]);
 
-    let unclear = refused(rookery(&vcsim, &["vm", "create", "x"]).await, 1, &["nothing was made"]);
+    let unclear = refused(rookery(&vcsim, &["vm", "create", "x"]).await, 7, &["nothing was made"]);
     for candidate in ["name a datacenter", "/DC0, /DC1", "/DC0/host/DC0_C0/Resources", second] {
         assert!(unclear.contains(candidate), "{candidate} is not in {unclear}");
     }
     let unclear =
         ["vm", "clone", "DC1_H0_VM0", "y", "--network", "none", "--datastore", "LocalDS_9", "--folder", "f"];
     let words = ["no network \"none\"", "no datastore \"LocalDS_9\"", second, "no folder \"f\""];
-    let told = refused(rookery(&vcsim, &unclear).await, 1, &words);
+    let told = refused(rookery(&vcsim, &unclear).await, 7, &words);
     assert!(!told.contains("/DC0/") && !told.contains("hint:"), "only its own datacenter counts: {told}");
     assert_eq!(number_of_vms(&govc).await, before);
 

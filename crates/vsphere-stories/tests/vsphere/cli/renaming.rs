@@ -74,7 +74,7 @@ async fn a_name_that_is_taken_is_refused_and_nothing_changes() {
     let holder = id_of(&govc, "DC0_H0_VM1").await;
     let taken = format!("\"DC0_H0_VM0\" cannot be renamed: the name \"DC0_H0_VM1\" is taken by {holder}");
     refused(rookery(&vcsim, &["vm", "rename", "DC0_H0_VM0", "DC0_H0_VM1"]).await, 1, &[&taken]);
-    refused(rookery(&vcsim, &["vm", "rename", "nobody", "x"]).await, 1, &["there is no VM \"nobody\""]);
+    refused(rookery(&vcsim, &["vm", "rename", "nobody", "x"]).await, 7, &["there is no VM \"nobody\""]);
     refused(rookery(&vcsim, &["vm", "rename", "DC0_H0_VM0", ""]).await, 2, &["<NEW>"]);
     assert_eq!(govc.vms(&["name"]).await, before);
 

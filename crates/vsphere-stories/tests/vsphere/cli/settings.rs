@@ -58,7 +58,7 @@ async fn each_layer_beats_the_one_below_and_says_so() {
         setting(&shown(&program).await, "vcenter.call-timeout"),
         (Some("7s"), Some(from(&wrong).as_str()))
     );
-    assert_eq!(listed(&program).await, Some(1), "the user is wrong");
+    assert_eq!(listed(&program).await, Some(3), "the user is wrong");
     let program = program.with("GOVC_USERNAME", "user");
     let expected = (Some("user"), Some("environment GOVC_USERNAME"));
     assert_eq!(setting(&shown(&program).await, "vcenter.user"), expected);
@@ -66,7 +66,7 @@ async fn each_layer_beats_the_one_below_and_says_so() {
     let program = program.with("ROOKERY_VCENTER__USER", "wrong");
     let expected = (Some("wrong"), Some("environment ROOKERY_VCENTER__USER"));
     assert_eq!(setting(&shown(&program).await, "vcenter.user"), expected);
-    assert_eq!(listed(&program).await, Some(1), "our own variable beats govc's");
+    assert_eq!(listed(&program).await, Some(3), "our own variable beats govc's");
 
     let flags = ["--user", "user"];
     let settings = json(program.clone().and(&["settings", "-o", "json"]).and(&flags).run().await);

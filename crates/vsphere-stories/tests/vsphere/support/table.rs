@@ -193,11 +193,31 @@ pub(super) const TABLE: &[Row] = &[
         operation: "reconfigure, take a snapshot, make a template, destroy",
         calls: &[
             "machine::reconfigure",
-            "machine::snapshot",
+            "snapshots::snapshot",
             "machine::mark_as_template",
             "machine::destroy",
         ],
         shown: In(&["machines::a_vm_is_reconfigured_made_a_template_and_destroyed"]),
+    },
+    Row {
+        operation: "list snapshots, go back to one, remove them",
+        calls: &["snapshots::snapshots", "snapshots::revert_to_snapshot", "snapshots::remove_snapshot"],
+        shown: In(&["cli::snapshots::snapshots_are_taken_listed_gone_back_to_and_removed"]),
+    },
+    Row {
+        operation: "get the configuration of a snapshot back",
+        calls: &[],
+        shown: CannotBe("what a snapshot brings back"),
+    },
+    Row {
+        operation: "read the datastores, disks and snapshots of a VM",
+        calls: &["details::details"],
+        shown: In(&["cli::looking::a_vm_is_found_by_its_name_and_by_its_id"]),
+    },
+    Row {
+        operation: "check an order for a clone or a new VM without carrying it out",
+        calls: &["clone::run::check_clone", "create::run::check_create"],
+        shown: In(&["cli::planning::a_dry_run_tells_what_would_be_done_and_does_nothing"]),
     },
     Row {
         operation: "rename",

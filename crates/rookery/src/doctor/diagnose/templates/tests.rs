@@ -45,11 +45,11 @@ fn a_missing_snapshot_is_told_with_the_command_that_takes_one() {
     let none = judge(Some(false), Some(false), "ubuntu");
     assert_eq!(
         (none.state, none.advice.as_deref()),
-        (State::Warning, Some("`rookery vm snapshot ubuntu base`"))
+        (State::Warning, Some("`rookery vm snapshot take ubuntu base`"))
     );
     // A name that a shell would take apart is not put into a command.
     let none = judge(Some(false), Some(false), "my; rm -rf /");
-    assert_eq!(none.advice.as_deref(), Some("`rookery vm snapshot vm-1 base`"));
+    assert_eq!(none.advice.as_deref(), Some("`rookery vm snapshot take vm-1 base`"));
     // vCenter takes none of a template.
     assert!(judge(Some(true), Some(false), "ubuntu").advice.unwrap().starts_with("make it a VM again"));
     let unknown = judge(Some(true), None, "ubuntu");
