@@ -14,7 +14,8 @@ mod hatchery {
     mod capacity;
     mod cleaning;
     mod cli;
-
+    mod cli_jobs;
+    mod cli_standby;
     mod copies;
     mod crash;
     mod credentials;
@@ -25,6 +26,7 @@ mod hatchery {
     mod giving_back;
     mod history;
     mod holds;
+    mod home;
     mod jobs;
     mod keys;
     mod limits;

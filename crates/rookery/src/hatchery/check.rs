@@ -31,7 +31,7 @@ pub struct Args {
 }
 
 pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
-    let loaded = match settings::load_file(&args.file.config) {
+    let loaded = match settings::load_file(args.file.path()?) {
         Ok(loaded) => loaded,
         Err(problems) => return doctor::tell(&of_problems(&problems), &args.output, out).await,
     };
