@@ -14,6 +14,7 @@ mod hatchery {
     mod capacity;
     mod cleaning;
     mod cli;
+    mod cli_first;
     mod cli_jobs;
     mod cli_standby;
     mod copies;

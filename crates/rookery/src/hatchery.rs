@@ -6,6 +6,7 @@ mod confirm;
 mod exit;
 mod folder;
 mod holding;
+mod init;
 mod parts;
 mod plan;
 mod run;
@@ -34,6 +35,12 @@ pub(crate) use parts::{hostname, parts};
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Write a settings file from what vCenter and CDS show, and make the key that it names
+    ///
+    /// What is not said by flags is looked up; of several candidates one is asked for on a terminal, else all that is
+    /// missing is told at once. The file passes `rookery hatchery check`. Passwords and tokens come from files or from the
+    /// environment, and the file names where they are.
+    Init(Box<init::Args>),
     /// Serve the jobs of a CDS server with workers in VMs, until SIGTERM or Ctrl-C
     Run(run::Args),
     /// Look for everything that is wrong with a settings file, and with the vCenter and the CDS that it names
@@ -111,7 +118,7 @@ impl File {
     fn path(&self) -> Result<&Path, WrongArguments> {
         let mut problems = Problems::new();
         if self.config.is_none() {
-            problems.push("-c", "name the settings file of the hatchery");
+            problems.push("-c", "name the settings file of the hatchery; `rookery hatchery init` writes one");
         }
         WrongArguments::unless(problems, self.config.as_deref())
     }
@@ -144,6 +151,7 @@ pub(crate) async fn run(command: Command, filter: Option<Filter>, out: &mut Out)
         Command::Run(args) => run::run(&args, filter, out).await,
         Command::Check(args) => check::run(&args, out).await,
         Command::Plan(args) => plan::run(&args, out).await,
+        Command::Init(args) => Box::pin(init::run(&args, out)).await,
         Command::Status(args) => ask::status(&args, out).await,
         Command::Jobs(args) => ask::jobs(&args, out).await,
         Command::Drain(change) => change.tell(Request::Drain, out).await,

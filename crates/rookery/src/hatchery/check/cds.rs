@@ -16,7 +16,8 @@ fn check(name: &'static str, about: Option<&str>, finding: Finding) -> Check {
     Check::new(Group::Cds, name, about, finding)
 }
 
-fn client(settings: &Settings, key: &HatcheryKey) -> anyhow::Result<Cds> {
+/// CDS as the settings name it. Nothing is asked yet.
+pub(crate) fn client(settings: &Settings, key: &HatcheryKey) -> anyhow::Result<Cds> {
     let (dial, clock, lease) = (cds_dial(settings)?, Clock::system(), Lease::unlimited());
     Ok(sign_up(settings, dial, key, &clock, VERSION, &lease, random()?)?)
 }
