@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use aws_lc_rs::rsa::KeyPair;
+use aws_lc_rs::encoding::{AsDer as _, Pkcs8V1Der};
+use aws_lc_rs::rsa::{KeyPair, KeySize};
 use aws_lc_rs::signature::KeyPair as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -52,8 +53,16 @@ impl HatcheryKey {
             PrivateKeyDer::Sec1(_) | _ => return Err(not_rsa(&"it is a key for elliptic curves")),
         };
         let pair = KeyPair::from_der(inner).map_err(|error| not_rsa(&error))?;
-        let public = STANDARD.encode(public_pem(pair.public_key().as_ref()));
+        let public = STANDARD.encode(as_pem("RSA PUBLIC KEY", pair.public_key().as_ref()));
         Ok(Self { private: EncodingKey::from_rsa_der(inner), public })
+    }
+
+    /// A new private key, as PEM (PKCS#8).
+    pub fn generate_pem() -> Result<SecretString, InvalidKey> {
+        let failed = |_| InvalidKey::NotRsa { reason: "none could be generated".to_owned() };
+        let pair = KeyPair::generate(KeySize::Rsa4096).map_err(failed)?;
+        let der: Pkcs8V1Der<'_> = pair.as_der().map_err(failed)?;
+        Ok(as_pem("PRIVATE KEY", der.as_ref()).into())
     }
 
     /// The public half as CDS takes it: base64 of PEM of the type `RSA PUBLIC KEY`.
@@ -72,9 +81,9 @@ impl fmt::Debug for HatcheryKey {
     }
 }
 
-fn public_pem(der: &[u8]) -> String {
+fn as_pem(kind: &str, der: &[u8]) -> String {
     let encoded = STANDARD.encode(der);
-    let mut pem = "-----BEGIN RSA PUBLIC KEY-----\n".to_owned();
+    let mut pem = format!("-----BEGIN {kind}-----\n");
     let mut rest = encoded.as_str();
     while !rest.is_empty() {
         let (line, after) = rest.split_at_checked(PEM_LINE).unwrap_or((rest, ""));
@@ -82,7 +91,9 @@ fn public_pem(der: &[u8]) -> String {
         pem.push('\n');
         rest = after;
     }
-    pem.push_str("-----END RSA PUBLIC KEY-----\n");
+    for part in ["-----END ", kind, "-----\n"] {
+        pem.push_str(part);
+    }
     pem
 }
 

@@ -67,6 +67,22 @@ pub async fn ask<A: DeserializeOwned>(
     timeout(PATIENCE, asking).await.map_err(late).flatten().map_err(broken)
 }
 
+/// The processes of a front whose sockets are in this folder and that listen there, by the names that lead to them.
+pub async fn listening(folder: &Path, front: &'static str) -> io::Result<Vec<String>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let file = entry?.file_name();
+        let name = file.to_str().and_then(|file| ProcessName::of_file(front, file, "sock"));
+        if let Some(name) = name
+            && UnixStream::connect(folder.join(&file)).await.is_ok()
+        {
+            found.push(name.to_owned());
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
 fn path(folder: &Path, process: &ProcessName) -> PathBuf {
     process.file(folder, "sock")
 }
@@ -109,6 +125,18 @@ mod tests {
         let why = refused["refused"].as_str().unwrap();
         assert!(why.starts_with("the question is not understood: "), "{why}");
         supervisor.shutdown(PATIENCE).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn those_that_listen_are_found_by_the_names_that_lead_to_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = |front, name| Socket::open(folder.path(), &ProcessName::new(front, name)).unwrap();
+        let _running = [open("front", "f/1"), open("front", "a"), open("other", "x"), open("front-2", "y")];
+        drop(open("front", "gone"));
+        std::fs::write(folder.path().join("rookery-front-file.sock"), "").unwrap();
+        let found = listening(folder.path(), "front").await.unwrap();
+        assert_eq!(found, ["2-y", "a", "f_1"]);
+        assert_eq!(path(folder.path(), &ProcessName::new("front", "f_1")), _running[0].path());
     }
 
     #[tokio::test]

@@ -1,7 +1,7 @@
 //! The probes of a process: whether it lives, and whether it can work. Both are pages, with the paths that Kubernetes and
 //! load balancers expect.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use serde::Serialize;
 use serde_json::json;
@@ -34,13 +34,26 @@ pub struct Probes<P> {
     /// What is starting, as a subject.
     process: &'static str,
     error: fn(u16, &str) -> Page,
+    /// What it does instead of starting, as a predicate.
+    standing: Mutex<Option<String>>,
     pages: OnceLock<P>,
 }
 
 impl<P> Probes<P> {
     /// For `process`, as in "the operator is still starting". Errors look like `error`.
     pub fn new(process: &'static str, error: fn(u16, &str) -> Page) -> Self {
-        Self { process, error, pages: OnceLock::new() }
+        Self { process, error, standing: Mutex::default(), pages: OnceLock::new() }
+    }
+
+    /// It does not start yet; `why` is a predicate, as in "stands by: another one runs". None: it is starting.
+    pub fn waits(&self, why: Option<String>) {
+        *self.standing.lock().unwrap_or_else(PoisonError::into_inner) = why;
+    }
+
+    fn why(&self) -> String {
+        let standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+        let why = standing.as_deref().unwrap_or("is still starting; its log says what it waits for");
+        format!("{} {why}", self.process)
     }
 
     /// It has started, and these are its pages. One of them is `/readyz`.
@@ -55,14 +68,8 @@ impl<P: Pages> Pages for Probes<P> {
             // That this is answered is all that it tells: whether the servers answer, too, is another page.
             ("/healthz", _) => Some(Page::json(200, &json!({ "alive": true }))),
             (_, Some(pages)) => pages.page(path),
-            ("/readyz", None) => {
-                let reason = format!("{} is still starting, or stands by", self.process);
-                Some(Readiness::new(vec![reason]).page())
-            }
-            (_, None) => {
-                let message = format!("{} is still starting; its log says what it waits for", self.process);
-                Some(self.error(503, &message))
-            }
+            ("/readyz", None) => Some(Readiness::new(vec![self.why()]).page()),
+            (_, None) => Some(self.error(503, &self.why())),
         }
     }
 
@@ -95,6 +102,14 @@ mod tests {
         let status = |path| probes.page(path).map(|page| page.status);
         assert_eq!((status("/mon/version"), status("/mon/status")), (Some(503), Some(503)));
         assert_eq!((status("/healthz"), status("/readyz")), (Some(200), Some(503)), "but it is alive");
+        let body = |path| probes.page(path).unwrap().body;
+        assert!(body("/readyz").contains("the process is still starting"), "{}", body("/readyz"));
+        probes.waits(Some("stands by: another one runs".to_owned()));
+        for path in ["/readyz", "/mon/status"] {
+            assert_eq!(status(path), Some(503));
+            assert!(body(path).contains("the process stands by: another one runs"), "{}", body(path));
+        }
+        assert_eq!(status("/healthz"), Some(200));
         probes.started(One);
         assert_eq!((status("/mon/version"), status("/mon/status")), (Some(200), None));
         assert_eq!((status("/healthz"), status("/readyz")), (Some(200), None), "pages say when it is ready");

@@ -25,6 +25,14 @@ impl ProcessName {
     }
 }
 
+impl ProcessName {
+    /// The name that leads to a file of a process of this front, if it is one.
+    pub(crate) fn of_file<'f>(front: &str, file: &'f str, ending: &str) -> Option<&'f str> {
+        let rest = file.strip_prefix("rookery-")?.strip_prefix(front)?.strip_prefix('-')?;
+        rest.strip_suffix(ending)?.strip_suffix('.')
+    }
+}
+
 impl fmt::Display for ProcessName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {:?}", self.front, self.name)

@@ -20,7 +20,6 @@ pub struct Troubles(Arc<Mutex<BTreeMap<&'static str, Lasting>>>);
 
 /// Trouble with one source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Trouble {
     /// What cannot be read.
     pub source: String,

@@ -13,7 +13,7 @@ use rookery_cds_sim::{
 use rookery_daemon::settings::Origin;
 use rookery_daemon::{Clock, Supervisor};
 use rookery_fleet_vsphere::Vcenters;
-use rookery_hatchery::run::{Parts, Policy, Running, StartError, start};
+use rookery_hatchery::run::{Parts, Policy, Running, StartError, serve_pages, start};
 use rookery_hatchery::settings::{self, Settings};
 use rookery_kit::{Finding, Govc, Guest, Life, Vcsim, Wire, World, WorldOptions, eventually};
 use rookery_vim_client::{Dial, Endpoint, TcpDial, Trust};
@@ -312,7 +312,7 @@ password = "guest-secret"
         let (listener, url) = pages.unzip();
         let supervisor = Supervisor::new();
         let mut parts = self.parts(settings, vcenter, cds, &supervisor);
-        parts.listener = listener;
+        parts.pages = listener.map(|listener| serve_pages(listener, &parts.settings, &supervisor));
         let hatchery = Box::pin(start(parts, &supervisor)).await?;
         Ok(Scene { hatchery, url: url.unwrap_or_default(), supervisor })
     }
@@ -334,7 +334,7 @@ password = "guest-secret"
             cds,
             clock: self.world.clock.clone(),
             random: StdRng::seed_from_u64(seed),
-            listener: None,
+            pages: None,
             instance: format!("lab-{}", self.world.url),
             hostname: "lab".to_owned(),
             version: "0".to_owned(),

@@ -14,7 +14,9 @@ mod hatchery {
     mod capacity;
     mod cleaning;
     mod cli;
-
+    mod cli_first;
+    mod cli_jobs;
+    mod cli_standby;
     mod completing;
     mod copies;
     mod crash;
@@ -27,6 +29,7 @@ mod hatchery {
     mod giving_back;
     mod history;
     mod holds;
+    mod home;
     mod jobs;
     mod keys;
     mod limits;

@@ -10,6 +10,7 @@ mod apart;
 pub mod braked;
 mod busy;
 pub mod capacity;
+mod denied;
 mod desired;
 pub mod flavor;
 mod free;
@@ -57,6 +58,7 @@ pub use action::{Action, DeleteReason, Deletion, Finish, Free, Keep, ServedJob, 
 pub use adopt::{Adoption, adoptable};
 pub use apart::{Apart, WhyApart, adoptable_copy, apart, copy_named};
 pub(crate) use busy::START;
+pub use denied::Denied;
 pub use desired::{Cleaning, ModelRef, Pool, Warm};
 pub use orphans::{References, Suspects};
 pub use register::{Left, Registration, Remake, temporary_name};
@@ -134,8 +136,9 @@ pub struct Observed<'o> {
     pub load: &'o Load,
     /// Whether the pool is being asked: what wants room waits for the answer.
     pub room_is_asked: bool,
-    /// Whether clones from before our start have ended or shown their marks.
+    /// Whether clones from before our start have ended or shown their marks, and how many have not.
     pub addresses_settled: bool,
+    pub former_clones: usize,
     /// How large the disks of own machines are, as far as they were read.
     pub disks: &'o Disks,
     /// What the history says of machines whose mark tells no start.
@@ -378,7 +381,7 @@ impl<'p> Pass<'p> {
             return Ok(None);
         }
         if !self.seen.addresses_settled {
-            return Err(WaitReason::AddressesUnsettled);
+            return Err(WaitReason::AddressesUnsettled { clones: self.seen.former_clones });
         }
         let total = || address::total(self.want.networks);
         let assigned = address::pick(self.want.networks, &self.held)

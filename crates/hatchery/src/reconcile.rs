@@ -12,11 +12,13 @@
 mod answers;
 mod apart;
 mod apply;
+mod asked;
 mod brake;
 mod clocks;
 mod doubts;
 mod histories;
 mod holding;
+mod job_book;
 mod jobs;
 mod launches;
 mod look;
@@ -35,8 +37,8 @@ use crate::plan::{Plan, plan};
 use crate::settings::Settings;
 use crate::surface::holds::Book;
 use crate::surface::report::Report;
+pub use asked::Reply;
 pub use clocks::Reading;
-pub use holding::Reply;
 use jiff::Timestamp;
 pub use message::Message;
 use rand::rngs::StdRng;
@@ -124,7 +126,9 @@ impl Reconciler {
         self.reserve(&mut plan);
         self.start(&mut plan);
         self.request(&plan);
-        self.report.send_replace(Arc::new(Report::new(&self.state, &settings, &plan)));
+        let report = Report::new(&self.state, &settings, &plan);
+        self.state.note_served(&report.jobs_served, &plan);
+        self.report.send_replace(Arc::new(report));
         self.context.metrics.pass_made(begun.elapsed());
     }
 

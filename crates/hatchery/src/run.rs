@@ -12,7 +12,7 @@ use crate::act::Halt;
 use crate::intake::feed::{self, Wakes};
 use crate::reconcile::Message;
 use crate::settings::{Settings, reported};
-use crate::surface::control::{ControlState, Request};
+use crate::surface::control::{ControlState, Ends, Request};
 use crate::surface::report::{self, Planned, Published};
 use assembly::{Assembly, Leading, Together};
 use election::{Election, Lost, Won};
@@ -59,8 +59,8 @@ pub struct Parts {
     pub clock: Clock,
     /// What everything random is drawn from.
     pub random: StdRng,
-    /// Where its pages are served, if they are.
-    pub listener: Option<TcpListener>,
+    /// Its pages, if they are served: see [`serve_pages`].
+    pub pages: Option<Arc<Probes<Published>>>,
     /// What tells this process from another one of the same name.
     pub instance: String,
     pub hostname: String,
@@ -121,15 +121,27 @@ pub enum StartError {
     Stopped,
 }
 
+/// Serves the pages of a hatchery from now on; before it has started they say so.
+pub fn serve_pages(
+    listener: TcpListener,
+    settings: &Settings,
+    supervisor: &Supervisor,
+) -> Arc<Probes<Published>> {
+    let probes = unserved_pages();
+    let (shown, forwarded) = (Arc::clone(&probes), settings.listen.forwarded_header.clone());
+    supervisor.spawn("monitoring pages", pages::serve(listener, shown, forwarded, supervisor.clone()));
+    probes
+}
+
+fn unserved_pages() -> Arc<Probes<Published>> {
+    Arc::new(Probes::new("the hatchery", report::error_page))
+}
+
 /// Starts a hatchery. Its tasks run under the supervisor.
 pub async fn start(mut parts: Parts, supervisor: &Supervisor) -> Result<Running, StartError> {
     let stop = supervisor.token();
     let lease = Lease::new(parts.clock.clone());
-    let probes = Arc::new(Probes::new("the hatchery", report::error_page));
-    if let Some(listener) = parts.listener.take() {
-        let (shown, forwarded) = (Arc::clone(&probes), parts.settings.listen.forwarded_header.clone());
-        supervisor.spawn("monitoring pages", pages::serve(listener, shown, forwarded, supervisor.clone()));
-    }
+    let probes = parts.pages.take().unwrap_or_else(unserved_pages);
     let (name, instance, policy) = (&parts.settings.identity.name, parts.instance.clone(), parts.policy);
     let agent = user_agent(&PRODUCT, &parts.version, name, &instance);
     let dial = Arc::clone(&parts.vcenter);
@@ -142,7 +154,8 @@ pub async fn start(mut parts: Parts, supervisor: &Supervisor) -> Result<Running,
     let mut election = Election::new(client, lease.clone(), clock.clone(), name, &instance);
     let (over, lost) = (CancellationToken::new(), Lost::default());
     let welcome = async {
-        let won = election.win(policy, &stop).await?;
+        let won = election.win(policy, &probes, &stop).await?;
+        probes.waits(None);
         if won == Won::Elected {
             let kept = election.keep(Arc::clone(&lost), over.clone(), stop.clone());
             supervisor.spawn_essential("election", kept);
@@ -335,7 +348,13 @@ impl Running {
     /// What answers whoever may ask.
     pub fn control_state(&self) -> ControlState {
         let (published, reconciler) = (self.published.clone(), self.reconciler.clone());
-        ControlState { published, reconciler, wakes: self.wakes.clone(), cds: self.cds.clone() }
+        ControlState {
+            published,
+            reconciler,
+            wakes: self.wakes.clone(),
+            cds: self.cds.clone(),
+            ends: Ends::default(),
+        }
     }
 
     /// Answers on a control socket from now on.

@@ -6,21 +6,24 @@ mod confirm;
 mod exit;
 mod folder;
 mod holding;
+mod init;
 mod parts;
 mod plan;
 mod run;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
+use rookery_daemon::settings::Problems;
 use rookery_daemon::telemetry::Filter;
 use rookery_hatchery::settings::{self, Level, Log};
 use rookery_hatchery::surface::control::Request;
 
 use crate::Ending;
 use crate::output::Out;
+use crate::vm::WrongArguments;
 pub(crate) use ask::explain;
-pub use ask::{Explain, Query, Target};
+pub use ask::{Change, Explain, Jobs, Query, Target};
 pub(crate) use check::sign_in;
 #[cfg(feature = "sim")]
 pub(crate) use check::vcenter_of;
@@ -32,6 +35,12 @@ pub(crate) use parts::{hostname, parts};
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Write a settings file from what vCenter and CDS show, and make the key that it names
+    ///
+    /// What is not said by flags is looked up; of several candidates one is asked for on a terminal, else all that is
+    /// missing is told at once. The file passes `rookery hatchery check`. Passwords and tokens come from files or from the
+    /// environment, and the file names where they are.
+    Init(Box<init::Args>),
     /// Serve the jobs of a CDS server with workers in VMs, until SIGTERM or Ctrl-C
     Run(run::Args),
     /// Look for everything that is wrong with a settings file, and with the vCenter and the CDS that it names
@@ -47,12 +56,14 @@ pub enum Command {
     Plan(plan::Args),
     /// Show the state of a hatchery that runs on this machine
     Status(Query),
+    /// List the jobs that it knows: those that wait, those that are served, and those that ended last
+    Jobs(Jobs),
     /// Stop a hatchery that runs on this machine from taking new jobs; running workers go on
-    Drain(Target),
+    Drain(Change),
     /// Let it take jobs again
-    Resume(Target),
+    Resume(Change),
     /// Make it read the queues of CDS now
-    Look(Target),
+    Look(Query),
     /// Show the unusually many deletions that it holds back, and let exactly those through
     ///
     /// A hatchery that would delete or disable more than a fifth of what runs within ten minutes, or that sees so many of
@@ -81,7 +92,7 @@ pub struct CopyArgs {
     #[arg(value_name = "VM")]
     vm: String,
     #[command(flatten)]
-    target: Target,
+    change: Change,
 }
 
 /// The arguments of `hatchery adopt`.
@@ -91,7 +102,7 @@ pub struct Adopt {
     #[arg(value_name = "MODEL")]
     model: String,
     #[command(flatten)]
-    target: Target,
+    change: Change,
 }
 
 /// The settings file of a hatchery.
@@ -99,7 +110,18 @@ pub struct Adopt {
 pub struct File {
     /// The hatchery's settings, as the Go hatchery's engine writes them or in the bare layout
     #[arg(short, long, value_name = "FILE")]
-    config: PathBuf,
+    config: Option<PathBuf>,
+}
+
+impl File {
+    /// The file. It may have been named before the command as well, so that it is not required there.
+    fn path(&self) -> Result<&Path, WrongArguments> {
+        let mut problems = Problems::new();
+        if self.config.is_none() {
+            problems.push("-c", "name the settings file of the hatchery; `rookery hatchery init` writes one");
+        }
+        WrongArguments::unless(problems, self.config.as_deref())
+    }
 }
 
 impl Command {
@@ -107,7 +129,7 @@ impl Command {
     pub(crate) fn log(&self) -> Option<Log> {
         let Self::Run(args) = self else { return None };
         // What is wrong with the file is told when it is read for good.
-        settings::load_file(&args.file.config).ok().map(|loaded| loaded.settings.log)
+        settings::load_file(args.file.config.as_ref()?).ok().map(|loaded| loaded.settings.log)
     }
 }
 
@@ -129,13 +151,15 @@ pub(crate) async fn run(command: Command, filter: Option<Filter>, out: &mut Out)
         Command::Run(args) => run::run(&args, filter, out).await,
         Command::Check(args) => check::run(&args, out).await,
         Command::Plan(args) => plan::run(&args, out).await,
+        Command::Init(args) => Box::pin(init::run(&args, out)).await,
         Command::Status(args) => ask::status(&args, out).await,
-        Command::Drain(target) => ask::tell(&target, &Request::Drain, out).await,
-        Command::Resume(target) => ask::tell(&target, &Request::Resume, out).await,
+        Command::Jobs(args) => ask::jobs(&args, out).await,
+        Command::Drain(change) => change.tell(Request::Drain, out).await,
+        Command::Resume(change) => change.tell(Request::Resume, out).await,
         Command::Confirm(args) => confirm::run(&args, out).await,
-        Command::Look(target) => ask::tell(&target, &Request::Look, out).await,
-        Command::Adopt(Adopt { model, target }) => ask::tell(&target, &Request::Adopt { model }, out).await,
-        Command::AdoptVm(CopyArgs { vm, target }) => ask::tell(&target, &Request::AdoptVm { vm }, out).await,
-        Command::Unmark(CopyArgs { vm, target }) => ask::tell(&target, &Request::Unmark { vm }, out).await,
+        Command::Look(query) => query.tell(Request::Look, out).await,
+        Command::Adopt(Adopt { model, change }) => change.tell(Request::Adopt { model }, out).await,
+        Command::AdoptVm(CopyArgs { vm, change }) => change.tell(Request::AdoptVm { vm }, out).await,
+        Command::Unmark(CopyArgs { vm, change }) => change.tell(Request::Unmark { vm }, out).await,
     }
 }

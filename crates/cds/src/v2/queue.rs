@@ -33,6 +33,8 @@ pub struct RunJob {
     /// Since when it waits.
     #[serde(default, deserialize_with = "json::time")]
     pub queued: Option<Timestamp>,
+    #[serde(default, deserialize_with = "json::time")]
+    pub ended: Option<Timestamp>,
     #[serde(default)]
     pub project_key: String,
     #[serde(default)]

@@ -25,7 +25,11 @@ fn stage(machines: &[String], settings: &str, tables: &str) -> Stage {
 async fn waiting(scene: &Scene) -> Vec<Waiting> {
     match scene.hatchery.control_state().answer(Request::Status).await {
         Answer::Status(status) => status.braked,
-        odd @ (Answer::Explained(_) | Answer::Done(_) | Answer::Refused(_)) => panic!("{odd:?}"),
+        odd @ (Answer::Explained(_)
+        | Answer::Jobs(_)
+        | Answer::Done(_)
+        | Answer::Refused(_)
+        | Answer::Unclear(_)) => panic!("{odd:?}"),
     }
 }
 
@@ -33,7 +37,11 @@ async fn confirm(scene: &Scene, list: &[Waiting]) -> String {
     let list = list.iter().map(|one| one.subject.clone()).collect();
     match scene.hatchery.control_state().answer(Request::Confirm { list }).await {
         Answer::Done(told) => told,
-        odd @ (Answer::Status(_) | Answer::Explained(_) | Answer::Refused(_)) => panic!("{odd:?}"),
+        odd @ (Answer::Status(_)
+        | Answer::Explained(_)
+        | Answer::Jobs(_)
+        | Answer::Refused(_)
+        | Answer::Unclear(_)) => panic!("{odd:?}"),
     }
 }
 
@@ -54,7 +62,10 @@ async fn running_machines_that_are_unusually_many_go_when_a_person_has_seen_the_
     let metrics = scene.hatchery.published.metrics_text();
     assert!(metrics.contains("rookery_hatchery_braked{what=\"machine\"} 3\n"));
 
-    assert_eq!(confirm(&scene, &list[..2]).await, "2 of 2 go on, within 10 minutes");
+    assert_eq!(
+        confirm(&scene, &list[..2]).await,
+        "2 of 2 held back are let through: they may be deleted or disabled within 10 minutes"
+    );
     sleep(Duration::from_mins(5)).await;
     assert_eq!(names(&stage).await, ["c"], "exactly that list");
     sleep(Duration::from_mins(20)).await;

@@ -2,61 +2,15 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
 
 use rookery_cds_sim::{CodeModel, Control, Fault, NewJob, Status, Trouble};
 use rookery_hatchery_stories::{Lab, LabOptions};
-use rookery_kit::{Program, Running, Vcsim, eventually};
+use rookery_kit::{Program, Vcsim, eventually};
 use serde_json::Value;
-use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::history;
-
-/// A folder with a settings file, and with all that the program keeps while it runs.
-pub(super) struct Home {
-    folder: TempDir,
-    file: PathBuf,
-}
-
-impl Home {
-    pub(super) fn of(lab: &Lab) -> Self {
-        Self::with(&lab.settings_text())
-    }
-
-    pub(super) fn with(text: &str) -> Self {
-        let folder = TempDir::new().expect("a folder");
-        let file = folder.path().join("hatchery.toml");
-        let home = Self { folder, file };
-        home.write(text);
-        home
-    }
-
-    pub(super) fn write(&self, text: &str) {
-        fs::write(&self.file, text).expect("a file");
-        fs::set_permissions(&self.file, PermissionsExt::from_mode(0o600)).expect("a private file");
-    }
-
-    /// A command that works with the file and the folder.
-    pub(super) fn program(&self, arguments: &[&str]) -> Program {
-        let runtime = self.folder.path().to_string_lossy().into_owned();
-        Program::new(arguments)
-            .and(&["-c", &self.file.to_string_lossy()])
-            .with("ROOKERY_RUNTIME_DIR", runtime)
-    }
-
-    pub(super) fn run(&self) -> Program {
-        self.program(&["hatchery", "run", "--listen", "127.0.0.1:0"])
-    }
-
-    /// Starts the daemon and waits until it serves.
-    pub(super) async fn started(&self) -> Running {
-        let mut running = self.run().start();
-        let line = running.line().await;
-        assert!(line.starts_with("hatchery \"hatchery-lab\" serves http://127.0.0.1:"), "{line}");
-        running
-    }
-}
+use super::home::Home;
 
 /// What the CDS was asked to do, without its answers.
 async fn asked(lab: &Lab) -> Vec<String> {
@@ -348,7 +302,7 @@ async fn a_plan_changes_nothing() {
     assert_eq!(acts, [("serve", job.as_str()), ("make", "debian12")], "{plan:#}");
     assert_eq!(plan["waiting"][0]["job"], hopeless.as_str(), "{plan:#}");
     assert_eq!(plan["waiting"][0]["reason"], "template", "{plan:#}");
-    assert_eq!(plan["warmWaiting"][0]["model"], "debian12", "{plan:#}");
+    assert_eq!(plan["warm_waiting"][0]["model"], "debian12", "{plan:#}");
     let table = home.program(&["hatchery", "plan"]).run().await.stdout;
     assert!(table.contains("in a clone of debian12, for the model"), "{table}");
 
@@ -395,9 +349,9 @@ async fn a_hatchery_that_runs_is_asked_drained_and_resumed() {
     assert_eq!(lab.ended(&job).await.status, Status::Success);
     told(home.program(&["hatchery", "look"]).run().await);
     let wrong = home.program(&["explain", "no-job"]).run().await;
-    assert_eq!(wrong.code, Some(1), "{}", wrong.stdout);
+    assert_eq!(wrong.code, Some(7), "{}", wrong.stdout);
 
-    let socket = home.folder.path().join("rookery-hatchery-hatchery-lab.sock");
+    let socket = home.folder().join("rookery-hatchery-hatchery-lab.sock");
     let mode = fs::metadata(&socket).expect("a socket").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     daemon.signal("TERM");
@@ -541,7 +495,9 @@ async fn a_failed_worker_is_kept_over_a_kill_as_people_ask_for_it() {
     };
     let killed = home.started().await;
     let hold = ["vm", "hold", "--model", "debian12", "--for", "4h", "--reason", "it fails at night"];
-    assert!(told(&hold).await.starts_with("of the next workers of model debian12 that fail until "));
+    assert!(told(&hold).await.starts_with(
+        "the VM of the next failed worker of model debian12 is kept for 4h, if it fails before "
+    ));
     let wishes = told(&["vm", "holds"]).await;
     assert!(wishes.contains("model debian12           0 of 1  4h"), "{wishes}");
     killed.signal("KILL");

@@ -21,15 +21,19 @@ fn stage(settings: &str, tables: &str) -> Stage {
 async fn left_alone(scene: &Scene) -> Vec<(String, WhyApart)> {
     match scene.hatchery.control_state().answer(Request::Status).await {
         Answer::Status(status) => status.apart.into_iter().map(|one| (one.name, one.why)).collect(),
-        odd @ (Answer::Explained(_) | Answer::Done(_) | Answer::Refused(_)) => panic!("{odd:?}"),
+        odd @ (Answer::Explained(_)
+        | Answer::Jobs(_)
+        | Answer::Done(_)
+        | Answer::Refused(_)
+        | Answer::Unclear(_)) => panic!("{odd:?}"),
     }
 }
 
 async fn told(scene: &Scene, request: Request) -> Result<String, String> {
     match scene.hatchery.control_state().answer(request).await {
         Answer::Done(told) => Ok(told),
-        Answer::Refused(why) => Err(why),
-        odd @ (Answer::Status(_) | Answer::Explained(_)) => panic!("{odd:?}"),
+        Answer::Refused(why) | Answer::Unclear(why) => Err(why),
+        odd @ (Answer::Status(_) | Answer::Explained(_) | Answer::Jobs(_)) => panic!("{odd:?}"),
     }
 }
 

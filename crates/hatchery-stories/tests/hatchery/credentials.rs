@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 
-use super::cli::Home;
+use super::home::Home;
 use super::models::model;
 use super::witness::{administrators, control, rule};
 

@@ -21,7 +21,7 @@ use rookery_vim_sim::{Action, Body, Control, FaultSpec, Rule};
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::cli::Home;
+use super::home::Home;
 
 const TAKEOVER: Duration = Duration::from_mins(4);
 

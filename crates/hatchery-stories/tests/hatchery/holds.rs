@@ -22,8 +22,8 @@ fn quick() -> LabOptions {
 async fn ask(scene: &Scene, request: Request) -> Result<String, String> {
     match scene.hatchery.control_state().answer(request).await {
         Answer::Done(told) => Ok(told),
-        Answer::Refused(why) => Err(why),
-        odd @ (Answer::Status(_) | Answer::Explained(_)) => panic!("{odd:?}"),
+        Answer::Refused(why) | Answer::Unclear(why) => Err(why),
+        odd @ (Answer::Status(_) | Answer::Explained(_) | Answer::Jobs(_)) => panic!("{odd:?}"),
     }
 }
 

@@ -13,7 +13,7 @@ use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage};
 use rookery_kit::{Program, Tripwire, Wire, eventually, read_page, workspace};
 use tokio::time::{sleep, timeout};
 
-use super::cli::Home;
+use super::home::Home;
 
 /// As much as a pipe of Linux holds.
 const PIPE: usize = 64 << 10;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::cli::Home;
+use super::home::Home;
 
 /// A model file of a simulated CDS that knows the hatchery of the lab and one of its models.
 pub(super) const MODEL: &str = r#"

@@ -100,7 +100,10 @@ async fn a_job_that_fails_makes_it_fail_and_is_named() {
     let arguments = ["--jobs", "6", "--exit", "--guests", "scripted", "--fail-every", "5", "--dump", dump];
     let (said, code) = run(&arguments).await;
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("is Fail; it said last: this one is meant to fail"), "{said}");
+    assert!(
+        said.contains("was to succeed and has ended as Fail; its log ends with: this one is meant to fail"),
+        "{said}"
+    );
     let expected = BTreeMap::from([("Fail".to_owned(), 1), ("Success".to_owned(), 5)]);
     assert_eq!(statuses(folder.path()), expected, "{said}");
     nothing_leaked(folder.path());

@@ -218,7 +218,8 @@ async fn a_signal_in_the_middle_leaves_nothing_on_a_real_vcenter() {
     assert!(!added(&before, &theirs.vms().await).is_empty(), "machines are at work");
     up.signal("TERM");
     let outcome = up.end().await;
-    let removing = "removing what was made on the vCenter; another signal ends this at once";
+    let removing =
+        "removing the VMs that this run made on the vCenter; another signal (Ctrl-C) ends this at once";
     assert_said(&outcome, 0, &["no machine of hatchery \"up-", removing]);
     assert_eq!(added(&before, &theirs.vms().await), [""; 0]);
 }
@@ -276,7 +277,7 @@ async fn a_signal_during_the_start_removes_nothing_from_a_real_vcenter() {
         }
         interrupted += 1;
         assert_said(&outcome, 130, &[]);
-        assert!(!outcome.stderr.contains("removing what was made"), "{outcome:?}");
+        assert!(!outcome.stderr.contains("removing the VMs that this run made"), "{outcome:?}");
         let there: BTreeSet<String> = theirs.vms().await.into_keys().collect();
         assert_eq!(left.difference(&there).count(), 0, "{outcome:?}");
     }

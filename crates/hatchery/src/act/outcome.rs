@@ -49,7 +49,11 @@ impl ActionContext {
         };
         match self.hands.mark_anew(machine, &self.owner(), with_hold).await {
             Ok(()) => {
-                info!(vm = name, until = %hold.until, reason = %hold.reason, "machine is kept until then");
+                if hold.until > self.now() {
+                    info!(vm = name, until = %hold.until, reason = %hold.reason, "machine is kept until then");
+                } else {
+                    info!(vm = name, reason = %hold.reason, "machine is released; it is deleted as any other");
+                }
                 Ending::Done
             }
             Err(error) => Ending::failed(chain(&error)),

@@ -5,12 +5,12 @@ use std::fmt;
 
 use crate::machine::{Machine, View};
 use crate::mark::Mark;
+use crate::plan::Denied;
 use rookery_fleet::{MachineId, OwnerId, Ownership};
 use serde::{Deserialize, Serialize};
 
 /// A machine that is left alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Apart {
     pub machine: MachineId,
     pub name: String,
@@ -77,22 +77,24 @@ pub(super) fn why_apart(machine: &Machine, owner: &OwnerId) -> Option<WhyApart> 
 }
 
 /// The copy that somebody names by its reference or its name, or why it is none.
-pub fn copy_named(view: &View, owner: &OwnerId, which: &str) -> Result<Apart, String> {
+pub fn copy_named(view: &View, owner: &OwnerId, which: &str) -> Result<Apart, Denied> {
     if !view.complete {
-        return Err("vCenter has not shown all its machines yet; try again in a moment".to_owned());
+        return Err("vCenter has not shown all its machines yet; try again in a moment".into());
     }
     let mut copies: Vec<_> = apart(view, owner);
     copies.retain(|one| one.why != WhyApart::Outside && (one.machine.as_str() == which || one.name == which));
     match copies.len() {
-        0 => Err(format!("{which:?} is no copy of a machine of this hatchery")),
+        0 => Err(Denied::Unclear(format!("{which:?} is no copy of a machine of this hatchery"))),
         1 => Ok(copies.remove(0)),
-        _ => Err(format!("{} copies are called {which:?}; name one by its id, such as vm-63", copies.len())),
+        several => {
+            Err(format!("{several} copies are called {which:?}; name one by its id, such as vm-63").into())
+        }
     }
 }
 
 /// The copy that becomes this owner's. One whose original is there does not: both would have its name, its address and its
 /// job.
-pub fn adoptable_copy(view: &View, owner: &OwnerId, which: &str) -> Result<Apart, String> {
+pub fn adoptable_copy(view: &View, owner: &OwnerId, which: &str) -> Result<Apart, Denied> {
     let copy = copy_named(view, owner, which)?;
     let Some(mark) = view.machines.get(&copy.machine).and_then(|one| one.any_mark()) else { return Ok(copy) };
     let is_original = |other: &&Machine| {
@@ -110,7 +112,8 @@ pub fn adoptable_copy(view: &View, owner: &OwnerId, which: &str) -> Result<Apart
         Some(original) => Err(format!(
             "the VM that its notes were written for is there: {} ({}); `rookery hatchery unmark` makes the copy nobody's",
             original.name, original.id
-        )),
+        )
+        .into()),
     }
 }
 
@@ -171,7 +174,10 @@ mod tests {
             let id = copy.id.to_string();
             let both = view(vec![original.clone(), copy.clone()]);
             let refused = adoptable_copy(&both, &OWNER, &id).expect_err("the original is there");
-            assert!(refused.contains("name-of-vm-1 (vm-1)"), "{refused}");
+            assert!(
+                matches!(&refused, Denied::Refused(why) if why.contains("name-of-vm-1 (vm-1)")),
+                "{refused:?}"
+            );
             let alone = view(vec![copy.clone(), vm("vm-9", Notes::Mark(mark(OWNER.name(), "z", "")))]);
             assert!(adoptable_copy(&alone, &OWNER, &id).is_ok());
             let unknown = View { complete: false, ..alone };

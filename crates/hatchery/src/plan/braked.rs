@@ -48,7 +48,6 @@ impl From<Subject> for brake::Subject {
 
 /// Something that waits for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Waiting {
     pub subject: Subject,
     pub name: String,

@@ -167,6 +167,7 @@ impl World {
             room: self.room.as_ref(),
             room_is_asked: self.room_is_asked,
             addresses_settled: self.addresses_settled,
+            former_clones: 0,
             disks: &self.disks,
             events: &self.events,
             draining: self.draining,

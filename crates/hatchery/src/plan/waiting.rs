@@ -52,7 +52,10 @@ pub enum WaitReason {
         total: u64,
     },
     /// Clones from before our start may still take addresses.
-    AddressesUnsettled,
+    AddressesUnsettled {
+        /// How many; none: vCenter has not told yet whether there are any.
+        clones: usize,
+    },
     TemplateMissing {
         template: String,
     },
@@ -131,7 +134,7 @@ impl WaitReason {
             Self::Refused(refusal) => refusal.as_str(),
             Self::Shortage(_) | Self::Full { .. } => "capacity",
             Self::SlowCds { .. } => "slow_cds",
-            Self::NoAddress { .. } | Self::AddressesUnsettled => "address",
+            Self::NoAddress { .. } | Self::AddressesUnsettled { .. } => "address",
             Self::TemplateMissing { .. }
             | Self::TemplateAmbiguous { .. }
             | Self::TemplateBeingMade { .. }
@@ -166,7 +169,7 @@ impl WaitReason {
             Self::Full { .. }
             | Self::SlowCds { .. }
             | Self::NoAddress { .. }
-            | Self::AddressesUnsettled
+            | Self::AddressesUnsettled { .. }
             | Self::TemplateBeingMade { .. }
             | Self::InTheWay { owner: Some(_), .. }
             | Self::BackOff { .. }
@@ -192,8 +195,16 @@ impl fmt::Display for WaitReason {
             Self::SlowCds { allowed: 1 } => f.write_str("CDS answers slowly: 1 worker at once"),
             Self::SlowCds { allowed } => write!(f, "CDS answers slowly: {allowed} workers at once"),
             Self::NoAddress { total } => write!(f, "none of the {total} configured addresses is free"),
-            Self::AddressesUnsettled => {
-                f.write_str("clones that were running when the hatchery started may still take addresses")
+            Self::AddressesUnsettled { clones: 0 } => f.write_str(
+                "vCenter has not told yet whether clones ran when the hatchery started, which may take addresses; none is \
+                 given until it has",
+            ),
+            Self::AddressesUnsettled { clones } => {
+                write!(
+                    f,
+                    "{clones} clones that ran when the hatchery started may still take addresses; none is given until \
+                     they have ended: wait, or cancel them in vCenter"
+                )
             }
             Self::TemplateMissing { template } => write!(
                 f,

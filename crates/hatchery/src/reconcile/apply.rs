@@ -95,6 +95,7 @@ impl Reconciler {
             Message::ReadyToLaunch(worker, reply) => state.cds.gate.add(worker, reply),
             Message::Ended(action, ending) => {
                 state.note_launch(action, &ending);
+                state.note_job(action, &ending);
                 self.note_left(action, &ending, now);
                 if self.state.apply_ending(action, ending, now, &self.settings.borrow().warm) {
                     self.wakes.workers();
@@ -109,6 +110,7 @@ impl Reconciler {
             }
             Message::Confirm(list, reply) => self.apply_confirmation(&list, reply),
             Message::Drain(draining) => state.requests.draining = draining,
+            Message::Jobs(reply) => drop(reply.send(self.job_lines())),
             Message::Hold(order, reply) => self.hold(&order, reply),
             Message::Adopt(model, reply) => self.adopt(&model, reply),
             Message::AdoptVm(vm, reply) => self.adopt_copy(&vm, reply),

@@ -46,12 +46,16 @@ impl Reconciler {
     pub(super) fn apply_confirmation(&mut self, list: &[Subject], reply: Reply) {
         let count = self.state.confirm(list, self.context.clock.steady());
         let answer = if count == 0 {
-            Err("nothing of this list waits any more".to_owned())
+            Err("nothing of this list is held back any more".to_owned().into())
         } else {
             info!(count, "what the brake held back was confirmed");
-            Ok(format!("{count} of {} go on, within {} minutes", list.len(), WINDOW.as_mins()))
+            Ok(format!(
+                "{count} of {} held back are let through: they may be deleted or disabled within {} minutes",
+                list.len(),
+                WINDOW.as_mins()
+            ))
         };
-        reply.send(answer).ok();
+        reply.tell(answer);
     }
 
     /// Tells of workers that have no machine and that cannot be disabled, or are not: each once.

@@ -8,26 +8,21 @@ use crate::plan::hold::{Hold, HoldRequest, Outcome, Subject, Told};
 use jiff::Timestamp;
 use rand::RngExt as _;
 use rookery_fleet::{MachineId, Role};
-use tokio::sync::oneshot;
 use tracing::{info, warn};
 
-use super::{Message, Reconciler};
-use crate::plan::{Action, Keep, ServedJob};
+use super::asked::Intended;
+use super::{Message, Reconciler, Reply};
+use crate::plan::{Action, Denied, Keep, ServedJob};
 use crate::surface::holds::{MOST_WISHES, Order, Target};
-
-/// Where it goes what is said to whoever asked.
-pub type Reply = oneshot::Sender<Result<String, String>>;
-/// Tells how an action has ended that somebody asked for.
-pub(super) type Completion = oneshot::Receiver<Result<(), String>>;
 
 impl Reconciler {
     /// Keeps a machine, or takes a wish.
     pub(super) fn hold(&mut self, order: &Order, reply: Reply) {
-        let done = self.ordered(order);
-        self.answer(reply, done);
+        let decided = self.ordered(order);
+        self.carry_out(decided, reply);
     }
 
-    fn ordered(&mut self, order: &Order) -> Result<(String, Vec<Completion>), String> {
+    fn ordered(&mut self, order: &Order) -> Result<Intended, Denied> {
         let (keep, within) = order.check().map_err(|error| error.to_string())?;
         let (now, reason) = (self.context.now(), order.reason.trim().to_owned());
         let after = |time| now.saturating_add(time).unwrap_or(Timestamp::MAX);
@@ -35,39 +30,45 @@ impl Reconciler {
             Err(name) => {
                 let (machine, mark) = self.own(name)?;
                 let hold = Hold { until: after(keep), reason, wish: mark.hold_wish };
-                Ok((format!("{name} is kept until {:.0}", hold.until), vec![self.keep(&machine, hold)]))
+                Ok(Intended::action(
+                    format!("{name} is kept until {:.0}", hold.until),
+                    keeping(&machine, hold),
+                ))
             }
             Ok(of) => {
                 let id = format!("{:08x}", self.random.random::<u32>());
-                let wish = HoldRequest {
-                    id,
-                    of,
-                    count: order.count,
-                    keep,
-                    until: after(within),
-                    reason,
-                    taken: [].into(),
-                };
-                self.wish(wish).map(|told| (told, Vec::new()))
+                let (count, until) = (order.count, after(within));
+                let wish = HoldRequest { id, of, count, keep, until, reason, taken: [].into() };
+                self.wish(wish)
             }
         }
     }
 
     /// A second wish of the same kind takes the place of the first: whoever repeats himself does not want twice as many.
-    fn wish(&mut self, wish: HoldRequest) -> Result<String, String> {
+    fn wish(&self, wish: HoldRequest) -> Result<Intended, Denied> {
         let mut wishes = self.state.requests.wishes.clone();
         wishes.retain(|other| other.of != wish.of);
         if wishes.len() >= MOST_WISHES {
-            return Err(format!("there are {MOST_WISHES} such wishes already; release one first"));
+            return Err(format!("there are {MOST_WISHES} such wishes already; release one first").into());
         }
-        let HoldRequest { of, count, until, .. } = &wish;
-        let known = if self.is_known(of) { "" } else { "; nothing of it is known here at the moment" };
+        let HoldRequest { of, count, until, keep, .. } = &wish;
+        let known = if self.is_known(of) {
+            ""
+        } else {
+            "; the hatchery knows no model, template or VM of that name: is it spelled right?"
+        };
+        let whose = if *count == 1 {
+            format!("the VM of the next failed worker of {of}")
+        } else {
+            format!("the VMs of the next {count} failed workers of {of}")
+        };
         let told = format!(
-            "of the next workers of {of} that fail until {until:.0}, {count} {} kept{known}",
-            if *count == 1 { "is" } else { "are" }
+            "{whose} {} kept for {keep:#}, if {} before {until:.0}{known}",
+            if *count == 1 { "is" } else { "are" },
+            if *count == 1 { "it fails" } else { "they fail" },
         );
         wishes.push(wish);
-        self.write_down(wishes).map(|()| told)
+        Ok(Intended { told, wishes: Some(wishes), actions: Vec::new() })
     }
 
     fn is_known(&self, of: &Subject) -> bool {
@@ -80,18 +81,19 @@ impl Reconciler {
 
     /// Lets a machine go, or withdraws a wish and lets go whom it kept.
     pub(super) fn release(&mut self, of: &Target, reply: Reply) {
-        let done = self.released(of);
-        self.answer(reply, done);
+        let decided = self.released(of);
+        self.carry_out(decided, reply);
     }
 
-    fn released(&mut self, of: &Target) -> Result<(String, Vec<Completion>), String> {
+    fn released(&self, of: &Target) -> Result<Intended, Denied> {
         let subject = match of.subject() {
             Err(name) => {
                 let (machine, mark) = self.own(name)?;
                 if !self.is_kept(&machine) {
-                    return Err(format!("{name} is not kept"));
+                    return Err(format!("{name} is not kept").into());
                 }
-                return Ok((format!("{name} is kept no more"), vec![self.release_machine(&machine, mark)]));
+                let told = format!("{name} is kept no more");
+                return Ok(Intended::action(told, self.letting_go(&machine, &mark)));
             }
             Ok(subject) => subject,
         };
@@ -101,23 +103,23 @@ impl Reconciler {
         let withdrawn = before - wishes.len();
         let owner = self.context.owner();
         let busy = self.state.running.index();
-        let kept = |(machine, mark): (&Machine, &Mark)| {
+        let letting_go = |(machine, mark): (&Machine, &Mark)| {
             let is_meant = subject.is_of(mark) && self.is_kept(machine) && !busy.has(machine);
-            is_meant.then(|| (machine.clone(), mark.clone()))
+            is_meant.then(|| self.letting_go(machine, mark))
         };
-        let kept: Vec<_> = self.state.vsphere.view.owned(&owner).filter_map(kept).collect();
-        if withdrawn == 0 && kept.is_empty() {
-            return Err(format!("nothing is kept, and no request to keep anything is open, for {subject}"));
-        }
-        if withdrawn > 0 {
-            self.write_down(wishes)?;
+        let actions: Vec<_> = self.state.vsphere.view.owned(&owner).filter_map(letting_go).collect();
+        if withdrawn == 0 && actions.is_empty() {
+            let why = format!("nothing is kept, and no request to keep anything is open, for {subject}");
+            return Err(Denied::Unclear(why));
         }
         let several =
             |count: usize, one: &str, more: &str| format!("{count} {}", if count == 1 { one } else { more });
-        let (wishes, machines) =
-            (several(withdrawn, "wish", "wishes"), several(kept.len(), "machine", "machines"));
-        let told = format!("{wishes} withdrawn and {machines} let go of {subject}");
-        Ok((told, kept.into_iter().map(|(machine, mark)| self.release_machine(&machine, mark)).collect()))
+        let told = format!(
+            "{} withdrawn and {} let go of {subject}",
+            several(withdrawn, "wish", "wishes"),
+            several(actions.len(), "machine", "machines")
+        );
+        Ok(Intended { told, wishes: (withdrawn > 0).then_some(wishes), actions })
     }
 
     fn is_kept(&self, machine: &Machine) -> bool {
@@ -126,7 +128,7 @@ impl Reconciler {
     }
 
     /// The only own machine of that name that nobody is at.
-    fn own(&self, name: &str) -> Result<(Arc<Machine>, Mark), String> {
+    fn own(&self, name: &str) -> Result<(Arc<Machine>, Mark), Denied> {
         let owner = self.context.owner();
         let of_ours = |machine: &&Arc<Machine>| machine.name == name && machine.role == Role::Vm;
         let mut found = self.state.vsphere.view.machines.notable().filter(of_ours).filter_map(|machine| {
@@ -136,53 +138,21 @@ impl Reconciler {
         let Some((machine, mark)) = found.next() else {
             let unseen =
                 if self.state.vsphere.view.complete { "" } else { ", as far as vCenter has shown them yet" };
-            return Err(format!("{name} is no machine of hatchery {owner}{unseen}"));
+            let why = format!("{name} is no machine of hatchery {owner}{unseen}");
+            return Err(if unseen.is_empty() { Denied::Unclear(why) } else { why.into() });
         };
         if found.next().is_some() {
-            return Err(format!("there are several machines {name}"));
+            return Err(format!("there are several machines {name}").into());
         }
         if self.state.running.index().has(&machine) {
-            return Err(format!("{name} is being worked on; try again in a moment"));
+            return Err(format!("{name} is being worked on; try again in a moment").into());
         }
         Ok((machine, mark))
     }
 
-    fn release_machine(&mut self, machine: &Machine, mark: Mark) -> Completion {
+    fn letting_go(&self, machine: &Machine, mark: &Mark) -> Action {
         let until = self.context.now();
-        self.keep(machine, Hold { until, reason: mark.hold_reason, wish: mark.hold_wish })
-    }
-
-    /// Begins to write into the mark of a machine until when it is kept.
-    fn keep(&mut self, machine: &Machine, hold: Hold) -> Completion {
-        let of = machine.mark().map(ServedJob::from).unwrap_or_default();
-        let (machine, name) = (machine.id.clone(), machine.name.clone());
-        self.start_asked(Action::Keep(Keep { machine, name, hold, of }))
-    }
-
-    /// Starts an action that somebody asked for.
-    pub(super) fn start_asked(&mut self, action: Action) -> Completion {
-        let (tell, told) = oneshot::channel();
-        self.start_action(action, Some(tell));
-        told
-    }
-
-    /// Tells whoever asked once all of it is done.
-    pub(super) fn answer(&self, reply: Reply, done: Result<(String, Vec<Completion>), String>) {
-        let (told, asked) = match done {
-            Ok(begun) => begun,
-            Err(why) => return drop(reply.send(Err(why))),
-        };
-        self.supervisor.spawn_until_stopped("answer to whoever asked", async move {
-            let mut failures = Vec::new();
-            for one in asked {
-                match one.await {
-                    Ok(Ok(())) => {}
-                    Ok(Err(error)) => failures.push(error),
-                    Err(_) => failures.push("it was cut off in the middle".to_owned()),
-                }
-            }
-            reply.send(if failures.is_empty() { Ok(told) } else { Err(failures.join("; ")) }).ok();
-        });
+        keeping(machine, Hold { until, reason: mark.hold_reason.clone(), wish: mark.hold_wish.clone() })
     }
 
     /// Writes down who is about to be kept, and says whether that could be done. The wishes know it before the machines do:
@@ -247,4 +217,10 @@ impl Reconciler {
         self.state.requests.wishes = wishes;
         Ok(())
     }
+}
+
+/// Writes into the mark of a machine until when it is kept.
+fn keeping(machine: &Machine, hold: Hold) -> Action {
+    let of = machine.mark().map(ServedJob::from).unwrap_or_default();
+    Action::Keep(Keep { machine: machine.id.clone(), name: machine.name.clone(), hold, of })
 }

@@ -21,6 +21,7 @@ use crate::plan::Spawn;
 use crate::plan::running::TaskId;
 use crate::settings::Settings;
 use crate::surface::holds::{Order, Target};
+use crate::surface::report::JobLine;
 
 #[derive(Debug)]
 pub enum Message {
@@ -79,6 +80,8 @@ pub enum Message {
     Confirm(Vec<Subject>, Reply),
     /// Take no new jobs, or take them again.
     Drain(bool),
+    /// Which jobs wait, are served, or have ended.
+    Jobs(oneshot::Sender<Vec<JobLine>>),
     Hold(Order, Reply),
     Release(Target, Reply),
     /// Take over the template of another hatchery that stands in the way of a model.

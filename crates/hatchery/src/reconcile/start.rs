@@ -40,6 +40,7 @@ impl Reconciler {
             Action::Spawn(spawn) => {
                 self.context.metrics.start_begun(spawn.missed);
                 self.state.cds.pressure.begins(&spawn.name, Instant::now());
+                self.state.jobs.begin(spawn, self.state.times.wall);
             }
             Action::GiveUp { .. } => self.context.metrics.giving_up(),
             Action::Register(one) => self.state.cds.pressure.begins(&one.name, Instant::now()),

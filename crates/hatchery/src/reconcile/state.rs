@@ -5,6 +5,7 @@ use super::apply::later;
 use super::clocks::Clocks;
 use super::doubts::Doubts;
 use super::histories::Histories;
+use super::job_book::JobBook;
 use super::launches::Gate;
 use super::news::News;
 use super::out_of_reach::OutOfReach;
@@ -51,6 +52,8 @@ pub struct State {
     pub requests: Requests,
     pub said: Said,
     pub running: RunningActions,
+    /// The jobs that are or were served, to be shown.
+    pub(super) jobs: JobBook,
     /// Starts of workers among them whose first place was of no use, and how they are told of another one.
     pub(super) misplaced: Vec<(TaskId, oneshot::Sender<Option<Spawn>>)>,
     /// Machines that have to go. Each is waited for while the inventory does not show it.
@@ -332,6 +335,7 @@ impl State {
             load: &self.vsphere.load,
             room_is_asked: self.needs_room(),
             addresses_settled: self.addresses_are_settled(),
+            former_clones: self.vsphere.doubts.former(),
             disks: &self.vsphere.disks,
             events: &self.vsphere.events,
             draining: self.requests.draining,

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rookery_daemon::lock::Policy;
+use rookery_daemon::probes::Probes;
 use rookery_daemon::telemetry::chain;
 use rookery_daemon::{Clock, Lease};
 use rookery_fleet_vsphere::SessionsError as ListError;
@@ -18,6 +19,8 @@ use rookery_vim_client::Client;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
+
+use crate::surface::report::Published;
 
 use super::StartError;
 use super::instance::InstanceError;
@@ -104,7 +107,12 @@ impl Election {
     }
 
     /// Waits until this hatchery leads, or may not know who does.
-    pub(super) async fn win(&mut self, policy: Policy, stop: &CancellationToken) -> Result<Won, StartError> {
+    pub(super) async fn win(
+        &mut self,
+        policy: Policy,
+        pages: &Probes<Published>,
+        stop: &CancellationToken,
+    ) -> Result<Won, StartError> {
         let (mut told, mut was_hidden) = (None, false);
         loop {
             let looked = tokio::select! {
@@ -117,7 +125,9 @@ impl Election {
             let stays_hidden = std::mem::replace(&mut was_hidden, is_hidden) && is_hidden;
             match looked {
                 Ok((Standing::Leads, _)) => return Ok(Won::Elected),
-                Ok((_, Verdict::Follows { leader })) => self.stand_behind(*leader, policy, &mut told)?,
+                Ok((_, Verdict::Follows { leader })) => {
+                    self.stand_behind(*leader, policy, pages, &mut told)?
+                }
                 Ok((_, Verdict::Waits { ahead })) => {
                     info!(before = %ahead.instance, "first in line but for one that is silent; looking again");
                 }
@@ -142,6 +152,7 @@ impl Election {
         &self,
         leader: Candidate,
         policy: Policy,
+        pages: &Probes<Published>,
         told: &mut Option<String>,
     ) -> Result<(), InstanceError> {
         if policy == Policy::Refuse {
@@ -149,6 +160,9 @@ impl Election {
         }
         if told.as_ref() != Some(&leader.instance) {
             info!(leader = %leader.instance, "standing by: another hatchery of this name leads");
+            let address = leader.address.as_deref().unwrap_or("an unknown address");
+            let why = format!("stands by: instance {} at {address} leads", leader.instance);
+            pages.waits(Some(why));
             *told = Some(leader.instance);
         }
         Ok(())

@@ -4,22 +4,26 @@
 //! One line of JSON asks, one line of JSON answers:
 //!
 //! ```text
-//! {"do":"status"}   {"do":"explain","job":"4711"}   {"do":"drain"}   {"do":"resume"}   {"do":"look"}
-//! {"status":{…}}    {"explained":{…}}               {"done":"…"}                       {"refused":"…"}
+//! {"do":"status"}   {"do":"jobs"}   {"do":"explain","job":"4711"}   {"do":"drain"}   {"do":"resume"}   {"do":"look"}
+//! {"status":{…}}    {"jobs":[…]}    {"explained":{…}}   {"done":"…"}   {"refused":"…"}   {"unclear":"…"}
 //!
 //! {"do":"hold","of":{"model":"debian12"},"count":1,"for":14400,"within":86400,"reason":"…"}
 //! {"do":"release","of":{"machine":"brave-curie"}}
 //! {"do":"adopt","model":"group/name"}
 //! {"do":"adopt-vm","vm":"vm-63"}   {"do":"unmark","vm":"vm-63"}
 //! {"do":"confirm","list":[{"machine":"vm-7"},{"worker":"w"},{"lost":"vm-8"}]}
+//! {"do":"dry-run","request":{"do":"drain"}}
 //! ```
 
 mod answer;
+mod explained;
+mod naming;
 
 use crate::plan::braked::Subject;
 use crate::surface::holds::{Order, Target};
-use crate::surface::report::Status;
-pub use answer::{ControlState, Explained};
+use crate::surface::report::{JobLine, Status};
+pub use answer::ControlState;
+pub use explained::{Ends, Explained};
 use rookery_daemon::ProcessName;
 use rookery_daemon::control::{self, AskError, Socket};
 use serde::{Deserialize, Serialize};
@@ -34,6 +38,8 @@ pub enum Request {
     Explain {
         job: String,
     },
+    /// The jobs that wait, that are served, and that ended last.
+    Jobs,
     Drain,
     Resume,
     Look,
@@ -61,27 +67,41 @@ pub enum Request {
     Unmark {
         vm: String,
     },
+    /// Say what would be done, and do nothing.
+    DryRun {
+        request: Box<Request>,
+    },
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     Status(Box<Status>),
-    Explained(Explained),
+    Explained(Box<Explained>),
+    Jobs(Vec<JobLine>),
     /// It is done; the text says what.
     Done(String),
     /// It is not; the text says why.
     Refused(String),
+    /// What was named does not exist, or may mean several things.
+    Unclear(String),
 }
+
+const FRONT: &str = "hatchery";
 
 /// What the hatchery of a name is called on its machine.
 pub(crate) fn process(name: &str) -> ProcessName {
-    ProcessName::new("hatchery", name)
+    ProcessName::new(FRONT, name)
 }
 
 /// Asks the hatchery of a name.
 pub async fn ask(folder: &Path, name: &str, request: &Request) -> Result<Answer, AskError> {
     control::ask(folder, &process(name), request).await
+}
+
+/// The hatcheries that run on this machine and whose sockets are in this folder.
+pub async fn running(folder: &Path) -> io::Result<Vec<String>> {
+    control::listening(folder, FRONT).await
 }
 
 /// Opens the control socket of a name; it goes with this value. Whoever opens it holds the lock of that name.
@@ -98,7 +118,12 @@ mod tests {
         for (request, text) in [
             (Request::Status, r#"{"do":"status"}"#),
             (Request::Explain { job: "4711".to_owned() }, r#"{"do":"explain","job":"4711"}"#),
+            (Request::Jobs, r#"{"do":"jobs"}"#),
             (Request::Drain, r#"{"do":"drain"}"#),
+            (
+                Request::DryRun { request: Box::new(Request::Unmark { vm: "vm-63".to_owned() }) },
+                r#"{"do":"dry-run","request":{"do":"unmark","vm":"vm-63"}}"#,
+            ),
             (Request::Resume, r#"{"do":"resume"}"#),
             (Request::Look, r#"{"do":"look"}"#),
             (

@@ -3,6 +3,7 @@
 
 mod counts;
 mod held;
+mod jobs;
 mod pages;
 mod planned;
 mod ready;
@@ -24,11 +25,11 @@ use crate::plan::hold::serves_nobody;
 use crate::standing::{Standing, standing};
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::JobId;
-use rookery_fleet::MachineId;
 use rookery_fleet::address;
 use rookery_fleet::address::Network;
 use rookery_fleet::deletion::Stop;
 use rookery_fleet::disks::Disks;
+use rookery_fleet::{MachineId, Power};
 use rookery_vim_client::PoolCapacity;
 
 use crate::plan::running::RunningAction;
@@ -38,6 +39,7 @@ use crate::settings::Settings;
 
 pub use counts::Counts;
 pub use held::{Held, HoldRequestStatus};
+pub use jobs::{JobLine, JobState};
 pub(crate) use pages::error_page;
 pub use pages::{Beside, Published};
 pub use planned::{Act, Planned};
@@ -71,7 +73,7 @@ pub struct Report {
     /// Why warm machines are not made, or models not registered, by model.
     pub not_made: Vec<(String, NotMade)>,
     pub running: Vec<UnderWay>,
-    /// The machines that are there for jobs, by the job as their marks have it.
+    /// The machines that are at work on jobs, by the job as their marks have it.
     pub jobs_served: BTreeMap<String, String>,
     pub held: Vec<Held>,
     pub wishes: Vec<HoldRequestStatus>,
@@ -157,7 +159,7 @@ impl Report {
         );
         let dying = dying(state, plan);
         let mut counts = Counts::of(state, plan, &held);
-        let mut started = Vec::new();
+        let (mut started, busy) = (Vec::new(), state.running.index());
         let mut jobs_served = BTreeMap::new();
         for machine in state.vsphere.view.notable() {
             let standing = standing(machine, &settings.identity.owner);
@@ -165,7 +167,10 @@ impl Report {
             match standing {
                 Standing::Worker | Standing::Registering | Standing::HalfClaimed => {
                     started.push(machine.name.clone());
-                    let serves = |mark: &&Mark| !mark.job_id.is_empty() && !serves_nobody(machine, mark);
+                    let is_over = machine.power == Some(Power::Off) && !busy.has(machine);
+                    let is_over = is_over || dying.contains(&machine.id);
+                    let serves =
+                        |mark: &&Mark| !mark.job_id.is_empty() && !is_over && !serves_nobody(machine, mark);
                     if let Some(mark) = machine.mark().filter(serves) {
                         jobs_served.insert(mark.job_id.clone(), machine.name.clone());
                     }

@@ -197,7 +197,7 @@ fn help_of_a_command_that_asks_a_hatchery() {
     insta::assert_snapshot!(help(&["vm", "hold"]), @r#"
     Keep a worker's VM for somebody to look at: an existing one, or those of the next workers that fail
 
-    Usage: rookery vm hold [OPTIONS] --for <DURATION> --reason <TEXT> <VM|--model <MODEL>|--job <JOB>> <--config <FILE>|--name <NAME>>
+    Usage: rookery vm hold [OPTIONS] --for <DURATION> --reason <TEXT> <VM|--model <MODEL>|--job <JOB>>
 
     Arguments:
       [VM]  The name of a VM of the hatchery
@@ -206,13 +206,17 @@ fn help_of_a_command_that_asks_a_hatchery() {
           --model <MODEL>      Those of failed workers of a model: the path of a V1 model, or the
                                template of a V2 model
           --job <JOB>          Those of failed workers of a job: the number of a V1 job, or the UUID of
-                               a V2 job
+                               a V2 job or the beginning of it
           --count <NUMBER>     How many VMs of failed workers [default: 1]
           --for <DURATION>     How long to keep each of them, at most 168h
           --within <DURATION>  How long to wait for failures, at most 168h [default: 24h]
           --reason <TEXT>      Why, for whoever finds them
-      -c, --config <FILE>      The settings file that the hatchery was started with
+          --dry-run            Say what would be done, and do nothing
+      -c, --config <FILE>      The settings file that the hatchery was started with [default: the only
+                               hatchery that runs on this machine]
           --name <NAME>        The hatchery's name
+      -o, --output <FORMAT>    How to show the answer [default: table] [possible values: table, json,
+                               yaml, name]
       -h, --help               Print help (see more with '--help')
 
     General:
@@ -232,6 +236,7 @@ fn help_of_a_command_that_asks_a_hatchery() {
 fn one_thing_is_kept_and_everybody_says_why() {
     let parses = |line: &str| Cli::try_parse_from(line.split(' ')).is_ok();
     let end = "--for 4h --reason why --name h";
+    assert!(parses("rookery vm hold w --for 4h --reason why"), "there may be only one hatchery");
     for right in ["w", "--model m --count 3 --within 2h", "--job 7"] {
         assert!(parses(&format!("rookery vm hold {right} {end}")), "{right}");
     }
@@ -239,7 +244,7 @@ fn one_thing_is_kept_and_everybody_says_why() {
     {
         assert!(!parses(&format!("rookery vm hold {wrong} {end}")), "{wrong}");
     }
-    for missing in ["--for 4h --reason why", "--reason why --name h", "--for 4h --name h"] {
+    for missing in ["--reason why --name h", "--for 4h --name h"] {
         assert!(!parses(&format!("rookery vm hold w {missing}")), "{missing}");
     }
     for right in ["release w", "release --model m", "release --job 7", "holds", "holds -o json"] {
@@ -261,4 +266,24 @@ fn verbosity_chooses_what_is_logged() {
 #[test]
 fn there_is_no_flag_that_takes_a_password() {
     assert!(Cli::try_parse_from(["rookery", "up", "--password", "x"]).is_err());
+}
+
+// `--config` before `hatchery` was refused, although it may stand before every command.
+#[test]
+#[cfg(feature = "hatchery")]
+fn the_file_of_a_hatchery_is_named_before_or_after_the_command() {
+    for line in [
+        "rookery hatchery run -c h.toml",
+        "rookery hatchery run --config h.toml",
+        "rookery --config h.toml hatchery run",
+        "rookery hatchery --config h.toml run",
+        "rookery --config h.toml explain 7",
+        "rookery --config h.toml vm holds",
+        "rookery vm holds -c h.toml",
+    ] {
+        let Command::Hatchery { command } = Cli::try_parse_from(line.split(' ')).expect(line).command else {
+            continue;
+        };
+        assert!(format!("{command:?}").contains("config: Some(\"h.toml\")"), "{line}: {command:?}");
+    }
 }

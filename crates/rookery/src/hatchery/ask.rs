@@ -1,22 +1,24 @@
 //! What is asked of a hatchery that runs, over its control socket.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use rookery_hatchery::settings;
 use rookery_hatchery::surface::control::{self, Answer, Request};
-use rookery_hatchery::surface::report::{Status, Waiting, WarmWaiting};
+use rookery_hatchery::surface::report::{JobLine, JobState, Status, Waiting, WarmWaiting};
+use serde::Serialize;
 
 use super::folder;
 use super::holding::tables;
 use crate::Ending;
-use crate::output::{Format, Out, printable, table};
+use crate::exit::Exit;
+use crate::output::{Column, Columns, Format, Out, printable, remark, table};
 
-/// Which hatchery.
+/// Which hatchery. None needs to be named if only one runs on this machine.
 #[derive(Debug, Clone, clap::Args)]
-#[group(required = true, multiple = false)]
+#[group(multiple = false)]
 pub struct Target {
-    /// The settings file that the hatchery was started with
+    /// The settings file that the hatchery was started with [default: the only hatchery that runs on this machine]
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The hatchery's name
@@ -24,7 +26,7 @@ pub struct Target {
     name: Option<String>,
 }
 
-/// The arguments of `hatchery status`.
+/// What is asked for, and how the answer is shown.
 #[derive(Debug, clap::Args)]
 pub struct Query {
     #[command(flatten)]
@@ -34,48 +36,136 @@ pub struct Query {
     pub(super) output: Format,
 }
 
+/// What is to be changed.
+#[derive(Debug, clap::Args)]
+pub struct Change {
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    query: Query,
+}
+
+/// The arguments of `hatchery jobs`.
+#[derive(Debug, clap::Args)]
+pub struct Jobs {
+    #[command(flatten)]
+    target: Target,
+    /// How to show them
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = Format::of_list(&JOBS))]
+    output: Format,
+}
+
+/// What can be shown of a job.
+const JOBS: Columns<JobLine> = Columns {
+    name: "job",
+    all: &[
+        Column::usual("job"),
+        Column::usual("state").state(),
+        Column::usual("model"),
+        Column::usual("machine").titled("VM"),
+        Column::usual("since").shown(since),
+        Column::usual("status"),
+        Column::usual("why"),
+        Column::more("reason"),
+        Column::more("queued"),
+        Column::more("begun"),
+        Column::more("launched"),
+        Column::more("ended"),
+        Column::more("permanent"),
+    ],
+};
+
 /// The arguments of `explain`.
 #[derive(Debug, clap::Args)]
 pub struct Explain {
-    /// The number of a V1 job, or the UUID of a V2 job
+    /// The number of a V1 job, or the UUID of a V2 job; the beginning of it is enough if the hatchery knows the job
     #[arg(value_name = "JOB")]
     job: String,
     #[command(flatten)]
     query: Query,
 }
 
+/// What a hatchery says to an order.
+#[derive(Debug, Serialize)]
+pub(super) struct Told {
+    hatchery: String,
+    dry_run: bool,
+    pub(super) message: String,
+}
+
 impl Target {
-    async fn ask(&self, request: &Request) -> anyhow::Result<Answer> {
-        let name = match (&self.name, &self.config) {
-            (Some(name), _) => name.clone(),
-            (None, Some(file)) => settings::load_file(file)?.settings.identity.name,
-            (None, None) => return Err(anyhow!("name the hatchery with --name, or its file with --config")),
-        };
-        match control::ask(&folder::runtime()?, &name, request).await? {
-            Answer::Refused(why) => Err(anyhow!("the hatchery refuses: {why}")),
-            answer @ (Answer::Status(_) | Answer::Explained(_) | Answer::Done(_)) => Ok(answer),
+    async fn name(&self, folder: &Path) -> anyhow::Result<String> {
+        match (&self.name, &self.config) {
+            (Some(name), _) => return Ok(name.clone()),
+            (None, Some(file)) => return Ok(settings::load_file(file)?.settings.identity.name),
+            (None, None) => {}
+        }
+        let mut running = control::running(folder)
+            .await
+            .with_context(|| format!("which hatcheries run cannot be read in {}", folder.display()))?;
+        match running.len() {
+            1 => Ok(running.remove(0)),
+            0 => Err(anyhow!(
+                "no hatchery runs on this machine under this user: none listens in {}",
+                folder.display()
+            )),
+            _ => {
+                let running = running.join(", ");
+                let why = format!("several hatcheries run on this machine: {running}; name one with --name");
+                Err(Exit::Unclear.because(why))
+            }
+        }
+    }
+
+    async fn ask(&self, request: &Request) -> anyhow::Result<(String, Answer)> {
+        let folder = folder::runtime()?;
+        let name = self.name(&folder).await?;
+        match control::ask(&folder, &name, request).await? {
+            Answer::Refused(why) => Err(anyhow!("hatchery {name} refuses: {}", printable(&why))),
+            Answer::Unclear(what) => Err(Exit::Unclear.because(what)),
+            answer @ (Answer::Status(_) | Answer::Explained(_) | Answer::Jobs(_) | Answer::Done(_)) => {
+                Ok((name, answer))
+            }
         }
     }
 
     pub(super) async fn status(&self) -> anyhow::Result<Status> {
-        let answer = self.ask(&Request::Status).await?;
+        let (_, answer) = self.ask(&Request::Status).await?;
         if let Answer::Status(status) = answer { Ok(*status) } else { Err(unexpected_answer()) }
     }
 
     /// Lets it do something; what it says to that.
-    pub(super) async fn order(&self, request: &Request) -> anyhow::Result<String> {
-        let answer = self.ask(request).await?;
-        if let Answer::Done(done) = answer { Ok(printable(&done)) } else { Err(unexpected_answer()) }
+    pub(super) async fn order(&self, request: &Request) -> anyhow::Result<Told> {
+        let dry_run = matches!(request, Request::DryRun { .. });
+        let (hatchery, Answer::Done(message)) = self.ask(request).await? else {
+            return Err(unexpected_answer());
+        };
+        Ok(Told { hatchery, dry_run, message })
+    }
+}
+
+impl Query {
+    pub(super) async fn tell(&self, request: Request, out: &mut Out) -> anyhow::Result<Ending> {
+        let told = self.target.order(&request).await?;
+        let text = || {
+            let intro = if told.dry_run { "dry run, nothing is changed: " } else { "" };
+            format!("{intro}{}", printable(&told.message))
+        };
+        out.line(&self.output.render(&told, [&told.hatchery], text)?).await?;
+        Ok(Ending::Done)
+    }
+}
+
+impl Change {
+    pub(super) async fn tell(&self, request: Request, out: &mut Out) -> anyhow::Result<Ending> {
+        let request = if self.dry_run { Request::DryRun { request: Box::new(request) } } else { request };
+        self.query.tell(request, out).await
     }
 }
 
 fn unexpected_answer() -> anyhow::Error {
     anyhow!("the hatchery's answer was not understood: is it of another version?")
-}
-
-pub(super) async fn tell(target: &Target, request: &Request, out: &mut Out) -> anyhow::Result<Ending> {
-    out.line(&target.order(request).await?).await?;
-    Ok(Ending::Done)
 }
 
 pub(super) async fn status(args: &Query, out: &mut Out) -> anyhow::Result<Ending> {
@@ -84,17 +174,42 @@ pub(super) async fn status(args: &Query, out: &mut Out) -> anyhow::Result<Ending
     Ok(Ending::Done)
 }
 
+/// Lists the jobs that it knows.
+pub(super) async fn jobs(args: &Jobs, out: &mut Out) -> anyhow::Result<Ending> {
+    let (_, Answer::Jobs(jobs)) = args.target.ask(&Request::Jobs).await? else {
+        return Err(unexpected_answer());
+    };
+    if jobs.is_empty() && args.output.is_for_people() {
+        remark("no job waits, none is served, and none has ended since the hatchery started");
+    }
+    out.lines(&args.output.list(&JOBS, &jobs)?).await?;
+    Ok(Ending::Done)
+}
+
+/// Since when a job is what it is.
+fn since(job: &JobLine) -> String {
+    let since = match job.state {
+        JobState::Waiting | JobState::Unknown => job.queued,
+        JobState::Starting => job.begun,
+        JobState::Served => job.launched,
+        JobState::Ended => job.ended,
+    };
+    since.map_or_else(|| "-".to_owned(), |at| format!("{at:.0}"))
+}
+
 pub(crate) async fn explain(args: &Explain, out: &mut Out) -> anyhow::Result<Ending> {
     let request = Request::Explain { job: args.job.clone() };
-    let Answer::Explained(told) = args.query.target.ask(&request).await? else {
+    let (_, Answer::Explained(told)) = args.query.target.ask(&request).await? else {
         return Err(unexpected_answer());
     };
     let text = || {
-        let hopeless = if told.permanent { "; waiting alone will not help" } else { "" };
-        let text = format!("job {} is {}: {}{hopeless}\nCDS: {}", told.job, told.state, told.why, told.cds);
+        let hopeless = if told.line.permanent { "; waiting alone will not help" } else { "" };
+        let state = told.line.state;
+        let state = if state == JobState::Ended { String::new() } else { format!(" is {}", state.as_str()) };
+        let text = format!("job {}{state}: {}{hopeless}\nCDS: {}", told.line.job, told.line.why, told.cds);
         crate::output::printable_lines(&text)
     };
-    out.line(&args.query.output.render(&told, [&told.job], text)?).await?;
+    out.line(&args.query.output.render(&told, [&told.line.job], text)?).await?;
     Ok(Ending::Done)
 }
 
@@ -117,12 +232,13 @@ fn lines(status: &Status) -> String {
         [
             "workers".to_owned(),
             format!(
-                "{}: {} starting, {} running, {} finished, {} kept",
-                of(usage.workers.into(), usage.max_workers.map(u64::from), ""),
+                "{}: {} starting, {} running, {} finished, {} kept; {} count for the limit",
+                of(usage.workers as u64, usage.max_workers.map(u64::from), ""),
                 counts.starting,
                 counts.running,
                 counts.finished,
-                counts.held
+                counts.held,
+                usage.slots
             ),
         ],
         ["CPUs".to_owned(), of(usage.cpus, usage.max_cpus, "")],
@@ -135,6 +251,11 @@ fn lines(status: &Status) -> String {
     }
     if let Some(stopped) = &status.stopped {
         rows.push(["deletions".to_owned(), format!("stopped: {}", printable(stopped))]);
+    }
+    if !status.braked.is_empty() {
+        let told =
+            format!("holds {} back; `rookery hatchery confirm` lets them through", status.braked.len());
+        rows.push(["brake".to_owned(), told]);
     }
     let mut parts = vec![table(["", ""], rows)];
     let troubles = status
@@ -149,6 +270,9 @@ fn lines(status: &Status) -> String {
         .iter()
         .map(|one| [one.name.clone(), one.machine.to_string(), format!("{}; {}", one.why, one.remedy())]);
     parts.extend(section(["LEFT ALONE", "VM", "WHY"], apart));
+    let braked =
+        status.braked.iter().map(|one| [one.subject.as_str().to_owned(), one.name.clone(), one.why.clone()]);
+    parts.extend(section(["HELD BACK", "NAME", "WHY"], braked));
     parts.extend(tables(&status.held, &status.wishes));
     parts.join("\n\n")
 }
@@ -169,4 +293,36 @@ pub(super) fn section<const N: usize>(
 ) -> Option<String> {
     let rows: Vec<_> = rows.map(|row| row.map(|text| printable(&text))).collect();
     (!rows.is_empty()).then(|| table(header, rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use rookery_hatchery::plan::braked::{Subject, Waiting as Braked};
+    use rookery_hatchery::surface::report::{Host, Report};
+
+    use super::*;
+
+    // The brake was in the JSON alone, and finished workers were in the line of the monitoring alone.
+    #[test]
+    fn the_status_shows_what_the_brake_holds_back_and_counts_workers_as_the_monitoring_does() {
+        let text = |text: &str| text.to_owned();
+        let host = Host {
+            service: text("h1"),
+            hostname: text("m"),
+            version: text("1"),
+            started: Timestamp::UNIX_EPOCH,
+        };
+        let subject = Subject::Worker(text("w"));
+        let braked = vec![Braked { subject, name: text("w"), why: text("it has no machine") }];
+        let report = Report { braked, started: vec![text("a"), text("b")], ..Report::default() };
+        let shown = lines(&Status::new(&host, &report, Vec::new()));
+        for line in [
+            "2, without limit: 0 starting, 0 running, 0 finished, 0 kept; 0 count for the limit",
+            "holds 1 back; `rookery hatchery confirm` lets them through",
+            "HELD BACK  NAME  WHY\nworker     w     it has no machine",
+        ] {
+            assert!(shown.contains(line), "{line}\n{shown}");
+        }
+    }
 }

@@ -15,7 +15,7 @@ use crate::doctor::{self, CHECKS, Check, Finding, Group, Scope, Source, State};
 use crate::output::{Format, Out};
 use crate::session::with_vcenter;
 use crate::vcenter::Vcenter;
-pub(crate) use cds::sign_in;
+pub(crate) use cds::{client, sign_in};
 
 /// The arguments of `hatchery check`.
 #[derive(Debug, clap::Args)]
@@ -31,7 +31,7 @@ pub struct Args {
 }
 
 pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
-    let loaded = match settings::load_file(&args.file.config) {
+    let loaded = match settings::load_file(args.file.path()?) {
         Ok(loaded) => loaded,
         Err(problems) => return doctor::tell(&of_problems(&problems), &args.output, out).await,
     };

@@ -13,6 +13,9 @@ pub struct Args {
     /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
+    /// Only show what is held back
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
     query: Query,
 }
@@ -21,7 +24,7 @@ pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let waiting = args.query.target.status().await?.braked;
     let names = waiting.iter().map(|one| &one.name);
     out.lines(&args.query.output.render(&waiting, names, || lines(&waiting))?).await?;
-    if waiting.is_empty() {
+    if waiting.is_empty() || args.dry_run {
         return Ok(Ending::Done);
     }
     if !args.yes {
@@ -29,7 +32,7 @@ pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     }
     // Exactly what was shown: what has come since waits on.
     let list = waiting.into_iter().map(|one| one.subject).collect();
-    remark(&args.query.target.order(&Request::Confirm { list }).await?);
+    remark(&args.query.target.order(&Request::Confirm { list }).await?.message);
     Ok(Ending::Done)
 }
 

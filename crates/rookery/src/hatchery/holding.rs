@@ -10,7 +10,7 @@ use rookery_hatchery::surface::holds::{self, Order};
 use rookery_hatchery::surface::report::{Held, HoldRequestStatus, Status};
 use serde::Serialize;
 
-use super::ask::{self, Query, Target, section};
+use super::ask::{Change, Query, section};
 use crate::Ending;
 use crate::output::Out;
 
@@ -37,7 +37,7 @@ pub(super) struct HoldTarget {
     /// Those of failed workers of a model: the path of a V1 model, or the template of a V2 model
     #[arg(long, value_name = "MODEL", value_parser = NonEmptyStringValueParser::new())]
     model: Option<String>,
-    /// Those of failed workers of a job: the number of a V1 job, or the UUID of a V2 job
+    /// Those of failed workers of a job: the number of a V1 job, or the UUID of a V2 job or the beginning of it
     #[arg(long, value_name = "JOB", value_parser = NonEmptyStringValueParser::new())]
     job: Option<String>,
 }
@@ -60,7 +60,7 @@ pub struct HoldArgs {
     #[arg(long, value_name = "TEXT")]
     reason: String,
     #[command(flatten)]
-    target: Target,
+    change: Change,
 }
 
 /// The arguments of `vm release`.
@@ -69,7 +69,7 @@ pub struct ReleaseArgs {
     #[command(flatten)]
     machines: HoldTarget,
     #[command(flatten)]
-    target: Target,
+    change: Change,
 }
 
 impl HoldTarget {
@@ -93,10 +93,10 @@ pub(crate) async fn holding(command: &Holding, out: &mut Out) -> anyhow::Result<
                 reason: args.reason.clone(),
             };
             order.check()?;
-            ask::tell(&args.target, &Request::Hold(order), out).await
+            args.change.tell(Request::Hold(order), out).await
         }
         Holding::Release(args) => {
-            ask::tell(&args.target, &Request::Release { of: args.machines.target() }, out).await
+            args.change.tell(Request::Release { of: args.machines.target() }, out).await
         }
         Holding::Holds(args) => {
             let Status { held, wishes, .. } = args.target.status().await?;
@@ -109,7 +109,6 @@ pub(crate) async fn holding(command: &Holding, out: &mut Out) -> anyhow::Result<
 }
 
 #[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
 struct Holds {
     held: Vec<Held>,
     wishes: Vec<HoldRequestStatus>,

@@ -34,7 +34,7 @@ pub(crate) fn parts(
         cds,
         clock: Clock::system(),
         random: random()?,
-        listener: None,
+        pages: None,
         instance,
         hostname,
         version: VERSION.to_owned(),

@@ -24,7 +24,7 @@ pub struct Args {
 }
 
 pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
-    let settings = settings::load_file(&args.file.config)?.settings;
+    let settings = settings::load_file(args.file.path()?)?.settings;
     let supervisor = Supervisor::new();
     let (vcenters, instance) = (Vcenters::new(&supervisor), format!("plan-{}", std::process::id()));
     let parts = parts(settings, &vcenters, instance, hostname(), Policy::Refuse)?;

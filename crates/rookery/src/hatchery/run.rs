@@ -7,18 +7,22 @@
 //!                                       SIGTERM: sign out, log out, 0 ◄──┴──► it cannot go on: see `exit`
 //! ```
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use rookery_daemon::Supervisor;
 use rookery_daemon::lock::LockError;
+use rookery_daemon::probes::Probes;
 use rookery_daemon::telemetry::{Filter, chain};
 use rookery_fleet_vsphere::Vcenters;
-use rookery_hatchery::run::{InstanceError, Parts, Policy, Running, StartError, lock, start};
+use rookery_hatchery::run::{InstanceError, Parts, Policy, Running, StartError, lock, serve_pages, start};
 use rookery_hatchery::settings::{self, Listen, Loaded, Settings};
 use rookery_hatchery::surface::control;
+use rookery_hatchery::surface::report::Published;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::timeout;
@@ -55,7 +59,7 @@ pub struct Args {
 }
 
 pub(super) async fn run(args: &Args, filter: Option<Filter>, out: &mut Out) -> anyhow::Result<Ending> {
-    let loaded = settings::load_file(&args.file.config)?;
+    let loaded = settings::load_file(args.file.path()?)?;
     tell(&loaded);
     // Before anything that takes time: without a listener the signal would end the process.
     let hangups = signal(SignalKind::hangup()).context("SIGHUP cannot be listened to")?;
@@ -101,17 +105,21 @@ async fn serve(
     let name = settings.identity.name.clone();
     let folder = folder::runtime()?;
     let policy = if args.standby { Policy::Standby } else { Policy::Refuse };
+    let supervisor = Supervisor::new();
+    let early = if args.standby { early_pages(args.listen, &settings, &supervisor).await? } else { None };
     let _lock = match lock(&folder, &name, policy, stop).await {
         Err(_) if stop.is_cancelled() => return Ok(Ending::Done),
         taken => taken?,
     };
-    let listener = listen(args.listen, &settings.listen).await?;
-    let pages = listener.local_addr().context("the listener has no address")?;
+    let (served, pages) = match early {
+        Some(early) => early,
+        None => serve_on(listen(args.listen, &settings.listen).await?, &settings, &supervisor)?,
+    };
+    served.waits(None);
     let hostname = hostname();
     let instance = args.instance.clone().unwrap_or_else(|| format!("{hostname}:{}", folder.display()));
-    let supervisor = Supervisor::new();
     let mut parts = parts(settings.clone(), &Vcenters::new(&supervisor), instance, hostname, policy)?;
-    parts.listener = Some(listener);
+    parts.pages = Some(served);
     let socket = control::open(&folder, &name)
         .with_context(|| format!("the control socket cannot be made in {}", folder.display()))?;
     let place = socket.path().display().to_string();
@@ -145,7 +153,7 @@ async fn serve(
             }
             Some(()) = hangups.recv() => {
                 // A server that is slow to take new credentials does not hold up the end.
-                let taken = reload(&args.file.config, &acting, &hatchery, filter.as_ref());
+                let taken = reload(args.file.path()?, &acting, &hatchery, filter.as_ref());
                 let taken = tokio::select! {
                     biased;
                     () = stop.cancelled() => None,
@@ -155,6 +163,43 @@ async fn serve(
             }
         }
     }
+}
+
+type ServedPages = (Arc<Probes<Published>>, SocketAddr);
+
+fn serve_on(
+    listener: TcpListener,
+    settings: &Settings,
+    supervisor: &Supervisor,
+) -> anyhow::Result<ServedPages> {
+    let address = listener.local_addr().context("the listener has no address")?;
+    Ok((serve_pages(listener, settings, supervisor), address))
+}
+
+/// The pages of one that stands by, from now on. Where another one listens, as the one that leads does on the same machine
+/// with the same file, they come once this one leads.
+async fn early_pages(
+    given: Option<SocketAddr>,
+    settings: &Settings,
+    supervisor: &Supervisor,
+) -> anyhow::Result<Option<ServedPages>> {
+    let listener = match listen(given, &settings.listen).await {
+        Ok(listener) => listener,
+        Err(error) if is_taken(&error) => {
+            info!(why = %chain(error.as_ref()), "no pages are served until this hatchery leads; --listen names another address");
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    let (served, address) = serve_on(listener, settings, supervisor)?;
+    served.waits(Some("stands by: another hatchery of this name runs on this machine".to_owned()));
+    info!(%address, "pages are served; until this hatchery leads they say that it stands by");
+    Ok(Some((served, address)))
+}
+
+fn is_taken(error: &anyhow::Error) -> bool {
+    let taken = error.downcast_ref().map(io::Error::kind);
+    taken == Some(io::ErrorKind::AddrInUse)
 }
 
 /// What a person should know about the file.

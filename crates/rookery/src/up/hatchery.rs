@@ -99,7 +99,6 @@ impl Hatchery {
         }
         let Identity { instance, lock } = identity;
         let mut parts = parts(settings.clone(), &process.vcenters, instance, hostname(), Policy::Refuse)?;
-        parts.listener = Some(listener);
         #[cfg(feature = "sim")]
         {
             parts.random = rand::SeedableRng::seed_from_u64(args.simulated.seed);
@@ -109,6 +108,7 @@ impl Hatchery {
             parts.folder = None;
         }
         let supervisor = process.supervisor.child();
+        parts.pages = Some(run::serve_pages(listener, &settings, &supervisor));
         let running = run::start(parts, &supervisor).await.context("the hatchery does not start")?;
         let control = Control::open(&running, &settings.identity.name, lock).await;
         let endpoints = Endpoints {

@@ -9,7 +9,7 @@ use rookery_vim_sim::{Access, Action, Control, FaultSpec, Permission, Role, Rule
 use tokio::time::{Instant, sleep};
 
 use super::{Hatchery, all_is_well, runs_a_job, sessions_of, stage};
-use crate::hatchery::cli::Home;
+use crate::hatchery::home::Home;
 use crate::hatchery::witness::{control, rule};
 
 /// What a hatchery needs, but for the sessions.

@@ -15,7 +15,7 @@ fn only_an_older_template_of_another_hatchery_can_be_adopted() {
         let found = adoptable(&view, &OWNER, Some(&models), "g/buster");
         match (&found, expected) {
             (Ok(adoption), Ok(from)) => assert_eq!(adoption.from, from, "{machines:?}"),
-            (Err(why), Err(words)) => assert!(why.contains(words), "{why}"),
+            (Err(why), Err(words)) => assert!(why.to_string().contains(words), "{why}"),
             _ => panic!("{found:?}"),
         }
     };

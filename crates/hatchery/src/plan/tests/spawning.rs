@@ -408,7 +408,10 @@ fn a_clone_gets_the_first_address_that_nobody_has_and_waits_if_there_is_none() {
         world.lingering.insert(Ipv4Addr::new(10, 0, 0, 3));
     };
     assert_eq!(with(&full).why(), Some(WaitReason::NoAddress { total: 2 }));
-    assert_eq!(with(&|world| world.addresses_settled = false).why(), Some(WaitReason::AddressesUnsettled));
+    assert_eq!(
+        with(&|world| world.addresses_settled = false).why(),
+        Some(WaitReason::AddressesUnsettled { clones: 0 })
+    );
 }
 
 #[test]

@@ -3,19 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rookery_cds::{Cds, JobId};
-use rookery_daemon::telemetry::chain;
-use serde::{Deserialize, Serialize};
+use rookery_cds::Cds;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tracing::info;
 
+use super::explained::Ends;
+use super::naming::job_named;
 use super::{Answer, Request};
-use crate::intake::feed::{self, Wakes};
-use crate::intake::queue::QueuedJob;
+use crate::intake::feed::Wakes;
+use crate::plan::Denied;
+use crate::plan::hold::Subject;
 use crate::reconcile::{Message, Reply};
-use crate::surface::holds::Target;
-use crate::surface::report::{Published, Report, Status};
+use crate::surface::holds::{Order, Target};
+use crate::surface::report::{JobLine, Published, Report, Status};
 
 /// How long a change may take to show.
 const CHANGE: Duration = Duration::from_secs(15);
@@ -23,6 +24,7 @@ const CHANGE: Duration = Duration::from_secs(15);
 /// How long what is done may take to be seen.
 const SHOWN: Duration = Duration::from_secs(5);
 
+const ENDING: &str = "the hatchery is ending";
 const NOT_TAKEN_UP: &str = "the hatchery has not taken it up yet; ask for its status";
 const NOT_DONE: &str = "it is not done yet; ask for the status";
 
@@ -33,83 +35,114 @@ pub struct ControlState {
     pub(crate) reconciler: mpsc::Sender<Message>,
     pub(crate) wakes: Wakes,
     pub(crate) cds: Cds,
-}
-
-/// What becomes of a job.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Explained {
-    pub job: String,
-    /// `waiting`, `starting`, `served` or `unknown`.
-    pub state: String,
-    pub why: String,
-    /// Whether waiting alone will not help.
-    pub permanent: bool,
-    /// What CDS says of it.
-    pub cds: String,
+    /// How jobs have ended, as CDS told when somebody asked.
+    pub(crate) ends: Ends,
 }
 
 impl ControlState {
     pub async fn answer(&self, request: Request) -> Answer {
-        match request {
+        let (mut request, mut dry_run) = (request, false);
+        while let Request::DryRun { request: inner } = request {
+            (request, dry_run) = (*inner, true);
+        }
+        self.answer_to(request, dry_run).await.unwrap_or_else(|denied| match denied {
+            Denied::Refused(why) => Answer::Refused(why),
+            Denied::Unclear(what) => Answer::Unclear(what),
+        })
+    }
+
+    async fn answer_to(&self, request: Request, dry_run: bool) -> Result<Answer, Denied> {
+        let done = match request {
             Request::Status => {
                 let (host, troubles) = (&self.published.host, self.published.troubles.all());
-                Answer::Status(Box::new(Status::new(host, &self.published.report.borrow(), troubles)))
+                let status = Status::new(host, &self.published.report.borrow(), troubles);
+                return Ok(Answer::Status(Box::new(status)));
             }
-            Request::Explain { job } => match job.parse::<JobId>() {
-                Ok(job) => Answer::Explained(self.explain(&job).await),
-                Err(error) => Answer::Refused(error.to_string()),
-            },
-            Request::Drain => self.drain(true).await,
-            Request::Resume => self.drain(false).await,
+            Request::Jobs => return self.jobs_with_statuses().await.map(Answer::Jobs),
+            Request::Explain { job } => return self.explain(&job).await.map(Box::new).map(Answer::Explained),
+            Request::Drain => self.drain(true, dry_run).await?,
+            Request::Resume => self.drain(false, dry_run).await?,
             Request::Look => {
-                self.wakes.queues();
-                Answer::Done("the queues are looked at now".to_owned())
+                if !dry_run {
+                    self.wakes.queues();
+                }
+                "the queues are looked at now".to_owned()
             }
             Request::Hold(order) => {
-                let of = order.of.clone();
-                self.change(&of, true, |reply| Message::Hold(order, reply)).await
+                let of = self.meant(order.of).await?;
+                let order = Order { of: of.clone(), ..order };
+                self.change(&of, true, dry_run, |reply| Message::Hold(order, reply)).await?
             }
-            Request::Confirm { list } => self.done(NOT_TAKEN_UP, |reply| Message::Confirm(list, reply)).await,
             Request::Release { of } => {
+                let of = self.meant(of).await?;
                 let released = of.clone();
-                self.change(&of, false, |reply| Message::Release(released, reply)).await
+                self.change(&of, false, dry_run, |reply| Message::Release(released, reply)).await?
             }
-            Request::Adopt { model } => self.done(NOT_DONE, |reply| Message::Adopt(model, reply)).await,
-            Request::AdoptVm { vm } => self.done(NOT_DONE, |reply| Message::AdoptVm(vm, reply)).await,
-            Request::Unmark { vm } => self.done(NOT_DONE, |reply| Message::Unmark(vm, reply)).await,
-        }
+            Request::Confirm { list } if dry_run => {
+                let report = self.published.report.borrow();
+                let held_back = report.braked.iter().filter(|one| list.contains(&one.subject)).count();
+                format!("{held_back} of {} held back are let through", list.len())
+            }
+            Request::Confirm { list } => {
+                self.told(NOT_TAKEN_UP, dry_run, |reply| Message::Confirm(list, reply)).await?
+            }
+            Request::Adopt { model } => {
+                self.told(NOT_DONE, dry_run, |reply| Message::Adopt(model, reply)).await?
+            }
+            Request::AdoptVm { vm } => {
+                self.told(NOT_DONE, dry_run, |reply| Message::AdoptVm(vm, reply)).await?
+            }
+            Request::Unmark { vm } => {
+                self.told(NOT_DONE, dry_run, |reply| Message::Unmark(vm, reply)).await?
+            }
+            // It was taken off above.
+            Request::DryRun { .. } => String::new(),
+        };
+        Ok(Answer::Done(done))
     }
 
-    async fn done(&self, late: &str, message: impl FnOnce(Reply) -> Message) -> Answer {
-        self.told(late, message).await.map_or_else(|refused| refused, Answer::Done)
-    }
-
-    async fn drain(&self, draining: bool) -> Answer {
-        let mut report = self.published.report.clone();
-        self.reconciler.send(Message::Drain(draining)).await.ok();
-        if timeout(CHANGE, report.wait_for(|report| report.draining == draining)).await.is_err() {
-            return Answer::Refused(NOT_TAKEN_UP.to_owned());
+    async fn drain(&self, draining: bool, dry_run: bool) -> Result<String, Denied> {
+        if !dry_run {
+            let mut report = self.published.report.clone();
+            self.reconciler.send(Message::Drain(draining)).await.ok();
+            if timeout(CHANGE, report.wait_for(|report| report.draining == draining)).await.is_err() {
+                return Err(NOT_TAKEN_UP.into());
+            }
+            info!(draining, "asked over the control socket");
         }
-        info!(draining, "asked over the control socket");
-        Answer::Done(if draining {
+        Ok(if draining {
             "no new jobs are taken; workers that run go on".to_owned()
         } else {
             "jobs are taken again".to_owned()
         })
     }
 
+    /// Who is meant: of jobs the beginning of the id may be given.
+    async fn meant(&self, of: Target) -> Result<Target, Denied> {
+        let Target::Job(job) = of else { return Ok(of) };
+        let lines = self.jobs().await?;
+        let report = Arc::clone(&self.published.report.borrow());
+        let wished = report.wishes.iter().filter_map(|wish| match &wish.of {
+            Subject::Job(job) => Some(job.as_str()),
+            Subject::Model(_) => None,
+        });
+        let held = report.held.iter().map(|held| held.job.as_str());
+        let known = lines.iter().map(|line| line.job.as_str()).chain(wished).chain(held);
+        Ok(Target::Job(job_named(&job, known)?.to_string()))
+    }
+
     /// Keeps something or lets it go, and waits until that can be seen: whoever looks next should not find it as before.
-    async fn change(&self, of: &Target, kept: bool, message: impl FnOnce(Reply) -> Message) -> Answer {
-        if let Target::Job(job) = of
-            && let Err(error) = job.parse::<JobId>()
-        {
-            return Answer::Refused(error.to_string());
+    async fn change(
+        &self,
+        of: &Target,
+        kept: bool,
+        dry_run: bool,
+        message: impl FnOnce(Reply) -> Message + Send,
+    ) -> Result<String, Denied> {
+        let told = self.told("it is not done yet; ask for what is kept", dry_run, message).await?;
+        if dry_run {
+            return Ok(told);
         }
-        let told = match self.told("it is not done yet; ask for what is kept", message).await {
-            Ok(told) => told,
-            Err(refused) => return refused,
-        };
         let shows = |report: &Arc<Report>| match of.subject() {
             Err(name) => report.held.iter().any(|held| held.machine == name),
             Ok(subject) => report.wishes.iter().any(|wish| wish.of == subject),
@@ -117,45 +150,33 @@ impl ControlState {
         let mut report = self.published.report.clone();
         timeout(SHOWN, report.wait_for(|report| shows(report) == kept)).await.ok();
         info!(?of, kept, "asked over the control socket");
-        Answer::Done(told)
+        Ok(told)
     }
 
     /// What the reconciler says when it is done; `late` is said if that takes too long.
-    async fn told(&self, late: &str, message: impl FnOnce(Reply) -> Message) -> Result<String, Answer> {
-        let (reply, answer) = oneshot::channel();
+    async fn told(
+        &self,
+        late: &str,
+        dry_run: bool,
+        message: impl FnOnce(Reply) -> Message,
+    ) -> Result<String, Denied> {
+        let (reply, answer) = Reply::new(dry_run);
         self.reconciler.send(message(reply)).await.ok();
-        let refused = match timeout(CHANGE, answer).await {
-            Ok(Ok(Ok(told))) => return Ok(told),
-            Ok(Ok(Err(why))) => why,
-            Ok(Err(_)) => "the hatchery is ending".to_owned(),
-            Err(_) => late.to_owned(),
-        };
-        Err(Answer::Refused(refused))
+        match timeout(CHANGE, answer).await {
+            Ok(Ok(told)) => told,
+            Ok(Err(_)) => Err(ENDING.into()),
+            Err(_) => Err(late.into()),
+        }
     }
 
-    async fn explain(&self, job: &JobId) -> Explained {
-        let cds = self.cds_says(job).await;
-        let report = self.published.report.borrow();
-        let (state, why, permanent) = if let Some(waiting) = report.waiting.get(job) {
-            ("waiting", waiting.to_string(), waiting.is_permanent())
-        } else if let Some(work) = report.running.iter().find(|one| one.job.as_ref() == Some(job)) {
-            ("starting", format!("it is being worked on: {work}"), false)
-        } else if let Some(machine) = report.jobs_served.get(&job.to_string()) {
-            ("served", format!("the machine {machine:?} is there for it"), false)
-        } else {
-            let why = "it is not in the queue as this hatchery saw it last: it may be over, served by another \
-                       hatchery, or for another region or type of model";
-            ("unknown", why.to_owned(), false)
-        };
-        Explained { job: job.to_string(), state: state.to_owned(), why, permanent, cds }
-    }
-
-    async fn cds_says(&self, job: &JobId) -> String {
-        match feed::read_job(&self.cds, job).await {
-            Some(Ok(QueuedJob::V1(job))) => format!("its status is {:?}", job.status),
-            Some(Ok(QueuedJob::V2(detail))) => format!("its status is {:?}", detail.job.status),
-            Some(Err(error)) => chain(&error),
-            None => "there is no token for such jobs".to_owned(),
+    /// The jobs that are known here.
+    pub(super) async fn jobs(&self) -> Result<Vec<JobLine>, Denied> {
+        let (reply, answer) = oneshot::channel();
+        self.reconciler.send(Message::Jobs(reply)).await.ok();
+        match timeout(CHANGE, answer).await {
+            Ok(Ok(lines)) => Ok(lines),
+            Ok(Err(_)) => Err(ENDING.into()),
+            Err(_) => Err("it does not answer in time; ask again".into()),
         }
     }
 }

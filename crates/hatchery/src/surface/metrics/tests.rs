@@ -6,9 +6,9 @@ mod document;
 use super::*;
 use crate::machine::{Machine, View as Machines};
 use crate::mark::Mark;
-use crate::plan::WaitReason;
 use crate::plan::capacity::Limits;
 use crate::plan::sweep::{Condemned, Reason};
+use crate::plan::{DeleteReason, WaitReason};
 use crate::run::expiry::Subject;
 use crate::samples::Notes;
 use crate::surface::report::{Counts, Host, Launches, Report, UnderWay, WorkerLine};
@@ -287,6 +287,22 @@ fn every_word_that_the_planner_says_is_in_its_set() {
     ];
     for word in condemns.map(Condemned::as_str).into_iter().chain(reasons.map(|reason| reason.as_str())) {
         assert!(words::DELETIONS.contains(&word), "{word}");
+    }
+    assert!(words::DELETIONS.contains(&DeleteReason::Replaced.as_str()));
+    for action in [
+        "spawn",
+        "give up",
+        "register",
+        "make",
+        "finish",
+        "take back",
+        "keep",
+        "delete",
+        "disable",
+        "free",
+        "adopt",
+    ] {
+        assert!(words::WORKS.contains(&words::work(action)), "{action}");
     }
     for miss in [Miss::Busy, Miss::NotReady, Miss::HalfClaimed, Miss::Flavor, Miss::Held, Miss::Unknown] {
         assert!(words::MISSES.contains(&miss.as_str()), "{miss:?}");

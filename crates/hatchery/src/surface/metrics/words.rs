@@ -41,7 +41,6 @@ pub(super) const DELETIONS: [&str; 16] = [
     "provision_failed",
     "registration_ended",
     "not_wanted",
-    "asked",
     "disabled",
     "finished",
     "never_started",
@@ -52,6 +51,7 @@ pub(super) const DELETIONS: [&str; 16] = [
     "stale",
     "too_old",
     "hold_ended",
+    "replaced",
     "other",
 ];
 
@@ -67,7 +67,7 @@ pub(super) const LEAKS: [&str; 7] = [
 ];
 
 /// Why a job waits.
-pub(super) const WAITING: [&str; 35] = [
+pub(super) const WAITING: [&str; 34] = [
     "capacity",
     "slow_cds",
     "address",
@@ -100,7 +100,6 @@ pub(super) const WAITING: [&str; 35] = [
     "deprecated",
     "binary",
     "no_command",
-    "template_missing",
     "unknown_flavor",
     "other",
 ];
@@ -121,5 +120,17 @@ pub(super) fn work(action: &'static str) -> &'static str {
     }
 }
 
-pub(super) const WORKS: [&str; 9] =
-    ["spawn", "give_up", "make", "finish", "take_back", "register", "keep", "delete", "other"];
+pub(super) const WORKS: [&str; 12] = [
+    "spawn",
+    "give_up",
+    "make",
+    "finish",
+    "take_back",
+    "register",
+    "keep",
+    "delete",
+    "disable",
+    "free",
+    "adopt",
+    "other",
+];

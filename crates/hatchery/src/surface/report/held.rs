@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 /// A machine that is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Held {
     pub machine: String,
     /// `on`, `off`, `suspended` or `unknown`.
@@ -28,7 +27,6 @@ pub struct Held {
 
 /// A wish to keep machines of workers that fail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct HoldRequestStatus {
     pub id: String,
     pub of: Subject,

@@ -12,7 +12,6 @@ use crate::reconcile::State;
 
 /// What the next pass would do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Planned {
     pub at: Timestamp,
     pub complete: bool,
@@ -28,7 +27,6 @@ pub struct Planned {
 
 /// One thing that would be done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Act {
     pub act: &'static str,
     /// A job, model or machine.

@@ -10,7 +10,6 @@ use rookery_daemon::trouble::Trouble;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Status {
     pub name: String,
     pub version: String,
@@ -45,9 +44,11 @@ pub struct Status {
 
 /// What is in use, and what may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Usage {
-    pub workers: u32,
+    /// The VMs of workers that are there now, as the line `Workers` of the monitoring counts them.
+    pub workers: usize,
+    /// The workers that count for `maxWorker`: those that are starting or alive. Finished ones do not.
+    pub slots: u32,
     pub starting: u32,
     pub registering: u32,
     pub cpus: u64,
@@ -58,7 +59,6 @@ pub struct Usage {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Waiting {
     pub job: String,
     pub reason: String,
@@ -69,7 +69,6 @@ pub struct Waiting {
 
 /// Why a warm machine is not made, or a model not registered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct WarmWaiting {
     pub model: String,
     pub why: String,
@@ -107,7 +106,8 @@ impl Usage {
     pub(super) fn new(report: &Report) -> Self {
         let ledger = &report.ledger;
         Self {
-            workers: ledger.workers,
+            workers: report.started.len(),
+            slots: ledger.workers,
             starting: ledger.starting,
             registering: ledger.registering,
             cpus: ledger.size.cpus,

@@ -8,7 +8,7 @@ use rookery_hatchery::run::sign_up;
 use rookery_hatchery::settings::{ModelRef, Settings};
 
 use crate::VERSION;
-use crate::doctor::{Check, Finding, Group};
+use crate::doctor::{Check, Finding, Group, State};
 use crate::hatchery::parts::cds_dial;
 use crate::session::random;
 
@@ -16,7 +16,8 @@ fn check(name: &'static str, about: Option<&str>, finding: Finding) -> Check {
     Check::new(Group::Cds, name, about, finding)
 }
 
-fn client(settings: &Settings, key: &HatcheryKey) -> anyhow::Result<Cds> {
+/// CDS as the settings name it. Nothing is asked yet.
+pub(crate) fn client(settings: &Settings, key: &HatcheryKey) -> anyhow::Result<Cds> {
     let (dial, clock, lease) = (cds_dial(settings)?, Clock::system(), Lease::unlimited());
     Ok(sign_up(settings, dial, key, &clock, VERSION, &lease, random()?)?)
 }
@@ -39,7 +40,9 @@ pub(super) async fn checks(settings: &Settings) -> anyhow::Result<Vec<Check>> {
         Some(v2) => of_v2(v2, settings).await,
         None => unserved("V2 sign-in", "there is no tokenV2: V2 jobs are not served"),
     });
-    checks.push(check("CDN", None, cdn(&cds, settings).await));
+    let is_in = !checks.iter().any(|check| check.check.ends_with("sign-in") && check.state == State::Problem);
+    let cdn = if is_in { cdn(&cds, settings).await } else { unasked_cdn(settings) };
+    checks.push(check("CDN", None, cdn));
     if let Some(v1) = cds.v1() {
         v1.sign_out().await.ok();
     }
@@ -162,9 +165,20 @@ async fn of_v2(v2: &V2, settings: &Settings) -> Vec<Check> {
     checks
 }
 
+/// Where logs go, without CDS.
+fn unasked_cdn(settings: &Settings) -> Finding {
+    said_cdn(settings)
+        .unwrap_or_else(|| Finding::skipped("not checked, because CDS could not be signed in to"))
+}
+
+fn said_cdn(settings: &Settings) -> Option<Finding> {
+    let is_said = !settings.cdn.http_url.is_empty() && !settings.cdn.tcp_url.is_empty();
+    is_said.then(|| Finding::ok("the file says where logs go"))
+}
+
 async fn cdn(cds: &Cds, settings: &Settings) -> Finding {
-    if !settings.cdn.http_url.is_empty() && !settings.cdn.tcp_url.is_empty() {
-        return Finding::ok("the file says where logs go");
+    if let Some(said) = said_cdn(settings) {
+        return said;
     }
     let told = match (cds.v2(), cds.v1()) {
         (Some(v2), _) => v2.cdn().await,

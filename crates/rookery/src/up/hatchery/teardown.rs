@@ -74,7 +74,8 @@ pub(super) async fn from_vcenter(
     out: &mut Out,
 ) -> anyhow::Result<Ending> {
     remark(
-        "removing what was made on the vCenter; another signal ends this at once and leaves the rest there",
+        "removing the VMs that this run made on the vCenter; another signal (Ctrl-C) ends this at once and leaves the rest \
+         there, where `rookery vm ls` shows it",
     );
     let unfinished = drain(&hatchery, still_to_come).await;
     hatchery.stop().await;

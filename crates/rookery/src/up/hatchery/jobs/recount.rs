@@ -76,8 +76,11 @@ pub(super) fn failures(jobs: &[Job], wanted: u64, all_well: bool) -> Vec<String>
     }
     for job in jobs {
         let well = job.status == rookery_cds_sim::Status::Success;
-        if !job.status.is_final() || (all_well && !well) {
-            wrong.push(format!("job {} is {}{}", job.id, job.status, last_word(job)));
+        if !job.status.is_final() {
+            wrong.push(format!("job {} has not ended, it is {}; {}", job.id, job.status, last_word(job)));
+        } else if all_well && !well {
+            let how = format!("job {} was to succeed and has ended as {}", job.id, job.status);
+            wrong.push(format!("{how}; {}", last_word(job)));
         }
     }
     wrong
@@ -85,8 +88,8 @@ pub(super) fn failures(jobs: &[Job], wanted: u64, all_well: bool) -> Vec<String>
 
 fn last_word(job: &Job) -> String {
     match job.logs.lines().last() {
-        Some(line) => format!("; it said last: {line}"),
-        None => String::new(),
+        Some(line) => format!("its log ends with: {line} (--dump DIR keeps all of it)"),
+        None => "it has logged nothing: no worker may have run it (--dump DIR keeps its history)".to_owned(),
     }
 }
 
