@@ -126,7 +126,7 @@ impl Election {
             match looked {
                 Ok((Standing::Leads, _)) => return Ok(Won::Elected),
                 Ok((_, Verdict::Follows { leader })) => {
-                    self.stand_behind(*leader, policy, pages, &mut told)?
+                    self.stand_behind(*leader, policy, pages, &mut told)?;
                 }
                 Ok((_, Verdict::Waits { ahead })) => {
                     info!(before = %ahead.instance, "first in line but for one that is silent; looking again");
