@@ -131,12 +131,12 @@ mod tests {
     async fn those_that_listen_are_found_by_the_names_that_lead_to_them() {
         let folder = tempfile::tempdir().unwrap();
         let open = |front, name| Socket::open(folder.path(), &ProcessName::new(front, name)).unwrap();
-        let _running = [open("front", "f/1"), open("front", "a"), open("other", "x"), open("front-2", "y")];
+        let running = [open("front", "f/1"), open("front", "a"), open("other", "x"), open("front-2", "y")];
         drop(open("front", "gone"));
         std::fs::write(folder.path().join("rookery-front-file.sock"), "").unwrap();
         let found = listening(folder.path(), "front").await.unwrap();
         assert_eq!(found, ["2-y", "a", "f_1"]);
-        assert_eq!(path(folder.path(), &ProcessName::new("front", "f_1")), _running[0].path());
+        assert_eq!(path(folder.path(), &ProcessName::new("front", "f_1")), running[0].path());
     }
 
     #[tokio::test]

@@ -3,7 +3,7 @@
 use rookery_hatchery_stories::{Lab, LabOptions};
 use rookery_kit::eventually;
 
-use super::cli::Home;
+use super::home::Home;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hatcheries_and_the_jobs_that_wait_are_offered() {

@@ -76,8 +76,9 @@ impl JobBook {
             let line = JobLine { state: JobState::Served, ended: None, why: String::new(), ..line };
             self.served.insert(job.to_owned(), line);
         }
-        let is_over =
-            |job: &String, line: &mut JobLine| line.state == JobState::Served && !at_work.contains_key(job.as_str());
+        let is_over = |job: &String, line: &mut JobLine| {
+            line.state == JobState::Served && !at_work.contains_key(job.as_str())
+        };
         let over: Vec<_> = self.served.extract_if(.., is_over).collect();
         for (_, line) in over {
             let why = why(line.machine.as_deref().unwrap_or_default());

@@ -82,7 +82,41 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ),
         ],
     ),
-    ("vm snapshot", &[("rookery vm snapshot debian-12 base", "what linked clones start from")]),
+    (
+        "vm snapshot",
+        &[
+            ("rookery vm snapshot take debian-12 base", "what linked clones start from"),
+            ("rookery vm snapshot ls debian-12", "all that it has"),
+        ],
+    ),
+    (
+        "vm snapshot take",
+        &[
+            ("rookery vm snapshot take debian-12 base", "what linked clones start from"),
+            (
+                "rookery vm snapshot take --all-matching 'web-*' before-update --dry-run",
+                "of which VMs it would be",
+            ),
+        ],
+    ),
+    (
+        "vm snapshot ls",
+        &[
+            ("rookery vm snapshot ls debian-12", "as a tree"),
+            ("rookery vm snapshot ls debian-12 -o json", "for a program"),
+        ],
+    ),
+    (
+        "vm snapshot revert",
+        &[
+            ("rookery vm snapshot revert web-1 before-update", "asks first"),
+            ("rookery vm snapshot revert web-1 snapshot-12 --yes", "by its id, in a script"),
+        ],
+    ),
+    (
+        "vm snapshot rm",
+        &[("rookery vm snapshot rm web-1 before-update", "asks first; the VM stays as it is")],
+    ),
     (
         "vm destroy",
         &[
@@ -140,9 +174,27 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "hatchery",
         &[
-            ("rookery hatchery check -c hatchery.toml", "first"),
-            ("rookery hatchery run -c hatchery.toml", "then"),
+            ("rookery hatchery init", "a first settings file: asks for what it cannot find"),
+            ("rookery hatchery check -c hatchery.toml", "what is wrong with it"),
+            ("rookery hatchery run -c hatchery.toml", "serve jobs"),
             ("rookery hatchery status -c hatchery.toml", "meanwhile, in another terminal"),
+        ],
+    ),
+    (
+        "hatchery init",
+        &[
+            ("rookery hatchery init", "asks on a terminal for what it cannot find"),
+            (
+                "rookery hatchery init -c h1.toml --name h1 --cds https://cds.example.com --endpoint vc.example.com --user me --password-file pw",
+                "the rest is looked up in both servers",
+            ),
+        ],
+    ),
+    (
+        "hatchery jobs",
+        &[
+            ("rookery hatchery jobs", "of the only hatchery that runs here"),
+            ("rookery hatchery jobs --name h1 -o table=job,state,why", "these columns"),
         ],
     ),
     (

@@ -71,7 +71,7 @@ impl Draft {
                 "# caFile = \"…\"       # or thumbprint: the authorities of this machine are trusted\n",
             ),
             Trust::Insecure => {
-                text.push_str("insecure = true        # anybody may answer: for simulators only\n")
+                text.push_str("insecure = true        # anybody may answer: for simulators only\n");
             }
             Trust::CaFile(file) => line(&mut text, "caFile", &path(file)),
             Trust::Thumbprint(thumbprint) => line(&mut text, "thumbprint", &thumbprint.to_string()),
@@ -159,7 +159,7 @@ impl Draft {
         match &self.region {
             Some(region) if !region.is_empty() => line(&mut text, "region", region),
             Some(_) | None => {
-                text.push_str("# region = \"…\"                  # of V1 jobs; V2 has it from CDS\n")
+                text.push_str("# region = \"…\"                  # of V1 jobs; V2 has it from CDS\n");
             }
         }
         text

@@ -135,7 +135,7 @@ async fn a_file_comes_from_standard_input_and_goes_to_standard_output() {
     let here = TempDir::new().expect("a folder");
     let (local, remote) = (here.path().join("eggs"), vcsim.guest_folder().join("eggs"));
     let remote = remote.to_str().expect("a plain path");
-    let content: String = (0..300_000).map(|number: u32| format!("{number}\n")).collect();
+    let content: String = (0..300_000).map(|number: u32| number.to_string() + "\n").collect();
     fs::write(&local, &content).expect("written");
     let as_worker = |arguments: &[&str]| {
         Program::against(&vcsim, arguments)
