@@ -25,14 +25,13 @@ impl Terminal {
         let terminal = Self { server, folder: Scratch::new() };
         let (binary, arguments, variables) = program.parts();
         let mut command = terminal.tmux();
-        // The server's environment becomes the program's.
-        command.env("TMPDIR", terminal.folder.path()).envs(variables).args([
-            "-f",
-            "/dev/null",
-            "new-session",
-            "-d",
-        ]);
+        // The server's environment becomes the program's, but for TERM, which is the server's own to say.
+        command.env("TMPDIR", terminal.folder.path()).envs(variables);
+        command.args(["-f", "/dev/null", "new-session", "-d"]);
         command.args(["-x", &columns.to_string(), "-y", &rows.to_string(), "--", "sh", "-c", SHELL]);
+        if let Some(term) = variables.get("TERM") {
+            command.args(["env", &format!("TERM={term}")]);
+        }
         command.arg(binary).args(arguments);
         run(&mut command);
         terminal

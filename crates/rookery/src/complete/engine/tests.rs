@@ -46,7 +46,7 @@ fn flags_are_offered_once_unless_they_may_be_repeated() {
 
 #[test]
 fn known_values_are_offered_in_each_way_to_write_them() {
-    let formats = ["table", "json", "yaml"];
+    let formats = ["table", "json", "yaml", "name"];
     assert_eq!(known("rookery vm ls -o "), formats);
     assert_eq!(known("rookery vm ls --output "), formats);
     assert_eq!(known("rookery vm ls --output=j"), ["--output=json"]);

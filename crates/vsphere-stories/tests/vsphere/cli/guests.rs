@@ -231,10 +231,10 @@ async fn an_address_is_printed_as_soon_as_there_is_one() {
         1,
         &["it is off; start it with `rookery vm power on"],
     );
+    set("10.7.7.8").await;
     let mut waiting = start_rookery(&vcsim, &["vm", "ip", "--wait", "1m", other]);
     eventually("it waits", || async { govc.sessions().await.len() == 1 }).await;
     govc.run(&["vm.power", "-on", other]).await;
-    set("10.7.7.8").await;
     assert_eq!(waiting.line().await, "10.7.7.8");
     assert_eq!(waiting.end().await.code, Some(0));
 }

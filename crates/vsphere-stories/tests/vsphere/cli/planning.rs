@@ -24,7 +24,7 @@ async fn a_dry_run_tells_what_would_be_done_and_does_nothing() {
     for (line, action, outcome) in [
         ("power off DC0_H0_VM0", "power_off", "planned"),
         ("power off DC0_H0_VM2", "power_off", "unchanged"),
-        ("power reboot --all-matching *VM0", "power_reboot", "planned"),
+        ("power reset --all-matching *VM0", "power_reset", "planned"),
         ("rename DC0_H0_VM0 other", "rename", "planned"),
         ("rename DC0_H0_VM0 DC0_H0_VM0", "rename", "unchanged"),
         ("clone DC0_H0_VM0 copy", "clone", "planned"),
@@ -74,10 +74,10 @@ async fn a_dry_run_in_a_guest_starts_and_writes_nothing() {
     let remote = vcsim.guest_folder().join("eggs");
     let remote = remote.to_str().expect("a plain path");
     let as_worker = |arguments: &[&str]| {
-        Program::against(&vcsim, arguments)
+        let (command, rest) = arguments.split_at(2);
+        Program::against(&vcsim, &[command, &["-o", "json"], rest].concat())
             .with("ROOKERY_GUEST__USER", "worker")
             .with("ROOKERY_GUEST__PASSWORD", "nest")
-            .and(&["-o", "json"])
     };
     let upload = json(as_worker(&["vm", "upload", "--dry-run", VM, "/etc/hostname", remote]).run().await);
     assert_eq!((&upload["action"], &upload["outcome"]), (&"upload".into(), &"planned".into()), "{upload}");

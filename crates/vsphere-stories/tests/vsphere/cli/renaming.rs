@@ -56,7 +56,7 @@ async fn a_control_character_is_refused_wherever_it_would_be_sent() {
     let asked = Program::against(&vcsim, &["vm", "ls"]).with("GOVC_USERNAME", "us\u{1}er");
     refused(
         asked.run().await,
-        1,
+        2,
         &["Login was not sent: the value of userName contains a control character"],
     );
 

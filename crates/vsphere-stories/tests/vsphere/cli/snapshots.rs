@@ -10,7 +10,8 @@ const VM: &str = "DC0_H0_VM0";
 /// The snapshots of the VM with their paths, as govc tells them.
 async fn tree(govc: &Govc) -> Vec<String> {
     let told = govc.run(&["snapshot.tree", "-vm", VM, "-f"]).await;
-    told.lines().map(|line| line.trim().to_owned()).collect()
+    // A line of "." is where the VM stands.
+    told.lines().map(str::trim).filter(|line| *line != ".").map(str::to_owned).collect()
 }
 
 /// What the program lists: names, with whether the VM stands on them now.
