@@ -48,7 +48,7 @@ async fn snapshots_are_taken_listed_gone_back_to_and_removed() {
     let table = printed(rookery(&vcsim, &["vm", "snapshot", "ls", VM, "-o", "table=name,current"]).await);
     assert_eq!(
         table.lines().map(str::trim_end).collect::<Vec<_>>(),
-        ["NAME        CURRENT", "base        no", "  before    no", "    after   no", "  aside     yes"]
+        ["NAME       CURRENT", "base       no", "  before   no", "    after  no", "  aside    yes"]
     );
 
     // One alone: what stood on it stands on what it stood on.
