@@ -47,7 +47,7 @@ pub(crate) struct Api {
 
 #[derive(Clone)]
 pub(crate) struct Call {
-    /// What it tries to do, as it follows "refused to".
+    /// What it tries to do, as it follows "the request to".
     pub(crate) what: String,
     method: Method,
     path: String,
@@ -198,6 +198,24 @@ impl Api {
             Ok(Answer { what: call.what.clone(), body })
         } else {
             Err(CdsError::of_answer(&call.what, status, &body))
+        }
+    }
+
+    /// The error of a request that CDS has not answered itself. A server that speaks only TLS answers anything, or breaks
+    /// off, if it is spoken to without.
+    pub(crate) async fn explained(&self, error: CdsError) -> CdsError {
+        let (CdsError::Lost { what, .. }
+        | CdsError::Unavailable { what, .. }
+        | CdsError::NotUnderstood { what, .. }) = &error
+        else {
+            return error;
+        };
+        if self.address.endpoint().is_tls() {
+            return error;
+        }
+        match self.http.why_no_answer().await {
+            Some(source) => CdsError::Unreachable { what: what.clone(), source },
+            None => error,
         }
     }
 

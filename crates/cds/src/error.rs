@@ -11,7 +11,7 @@ use crate::job::JobId;
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CdsError {
     /// CDS understood and said no.
-    #[error("CDS refused to {what}")]
+    #[error("CDS refused the request to {what}")]
     Refused { what: String, source: Box<Refusal> },
     /// The sign-in was refused.
     #[error(
@@ -26,16 +26,16 @@ pub enum CdsError {
     #[error("job {job} is gone, or not for this hatchery")]
     Gone { job: JobId, source: Box<Refusal> },
     /// The connection failed. Nothing was done.
-    #[error("cannot {what}: CDS cannot be reached")]
+    #[error("cannot {what}: CDS {}", source.in_short())]
     Unreachable { what: String, source: DialError },
     /// The request was sent and no complete answer came: it may have been carried out.
-    #[error("the answer was lost when trying to {what}")]
+    #[error("CDS gave no complete answer to the request to {what}")]
     Lost { what: String, source: HttpError },
     /// Something answered, but not in CDS's terms: a proxy, or a CDS that restarts.
-    #[error("cannot {what}: HTTP {status}, and not from CDS itself")]
+    #[error("cannot {what}: HTTP {status}, and not from CDS itself: a proxy answers, or CDS is starting")]
     Unavailable { what: String, status: u16 },
     /// An answer that is not in the vocabulary.
-    #[error("CDS's answer was not understood when trying to {what}: {reason}")]
+    #[error("CDS's answer to the request to {what} cannot be read: {reason}")]
     NotUnderstood { what: String, reason: String },
     /// There is no session, since the sign-in got no answer. Nothing was done.
     #[error("cannot {what}: signing in failed")]
@@ -44,7 +44,7 @@ pub enum CdsError {
     #[error("did not {what}: the hatchery has signed out of CDS")]
     SignedOut { what: String },
     /// This process may not change anything now. Nothing was done.
-    #[error("did not {what}: this process holds no lease to change anything")]
+    #[error("did not {what}: this process may change nothing while another hatchery of its name may lead")]
     NoLease { what: String },
 }
 
@@ -266,7 +266,7 @@ mod tests {
         let refusal = error.refusal().unwrap();
         assert_eq!((refusal.id, refusal.request_id.as_deref()), (ErrorId::JOB_ALREADY_BOOKED, Some("5d2c")));
         assert_eq!(refusal.to_string(), "Job already booked (from: job 1234) (HTTP 403, error 89)");
-        assert_eq!(error.to_string(), "CDS refused to book job 1234");
+        assert_eq!(error.to_string(), "CDS refused the request to book job 1234");
         assert!(error.is_lost_race() && !error.is_forbidden() && !error.is_transient());
     }
 

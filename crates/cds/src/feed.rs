@@ -77,7 +77,7 @@ enum Ended {
     TimedOut,
     #[error("the server closed the websocket")]
     Closed,
-    #[error("nothing was heard for {} s", SILENCE.as_secs())]
+    #[error("the server sent nothing for {} s", SILENCE.as_secs())]
     Silent,
 }
 

@@ -26,7 +26,7 @@ pub enum JobId {
 
 /// A text or number that names no job.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is not a job: expected a positive number or a UUID")]
+#[error("{given:?} is not the id of a job: a V1 job has a positive number, a V2 job a UUID")]
 pub struct InvalidJobId {
     given: String,
 }

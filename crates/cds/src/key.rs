@@ -30,7 +30,7 @@ pub struct HatcheryKey {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidKey {
     #[error(
-        "the private key is not PEM: it begins with -----BEGIN RSA PRIVATE KEY----- or -----BEGIN PRIVATE KEY-----"
+        "the private key is not PEM: PEM begins with -----BEGIN RSA PRIVATE KEY----- or -----BEGIN PRIVATE KEY-----"
     )]
     NotPem,
     #[error("the private key is not an RSA key that can be used: {reason}")]
@@ -48,9 +48,11 @@ impl HatcheryKey {
             PrivateKeyDer::Pkcs1(key) => key.secret_pkcs1_der(),
             PrivateKeyDer::Pkcs8(key) => {
                 KeyPair::from_pkcs8(key.secret_pkcs8_der()).map_err(|error| not_rsa(&error))?;
-                unwrap(key.secret_pkcs8_der()).ok_or_else(|| not_rsa(&"its wrapper cannot be read"))?
+                unwrap(key.secret_pkcs8_der()).ok_or_else(|| not_rsa(&"its PKCS#8 wrapper cannot be read"))?
             }
-            PrivateKeyDer::Sec1(_) | _ => return Err(not_rsa(&"it is a key for elliptic curves")),
+            PrivateKeyDer::Sec1(_) | _ => {
+                return Err(not_rsa(&"it is a key for elliptic curves, not for RSA"));
+            }
         };
         let pair = KeyPair::from_der(inner).map_err(|error| not_rsa(&error))?;
         let public = STANDARD.encode(as_pem("RSA PUBLIC KEY", pair.public_key().as_ref()));

@@ -74,7 +74,7 @@ impl V1 {
 
     /// Where workers send their logs.
     pub async fn cdn(&self) -> Result<Cdn, CdsError> {
-        self.session.call(&Call::get("ask where logs go", "/config/cdn")).await?.object()
+        self.session.call(&Call::get("look up where logs go", "/config/cdn")).await?.object()
     }
 
     /// Jobs as they enter the queue. They come late, twice or never: the queue is to be listed as well.

@@ -61,7 +61,7 @@ impl V2 {
 
     /// Where workers send their logs.
     pub async fn cdn(&self) -> Result<Cdn, CdsError> {
-        self.session.call(&Call::get("ask where logs go", "/v2/config/cdn")).await?.object()
+        self.session.call(&Call::get("look up where logs go", "/v2/config/cdn")).await?.object()
     }
 
     /// Jobs as they enter the queue. They come late, twice or never: the queue is to be listed as well.

@@ -91,6 +91,19 @@ impl DialError {
             | Self::InvalidProxy(_) => false,
         }
     }
+
+    /// What is wrong with the server, to follow its name: one that answers and is not trusted is not out of reach.
+    pub fn in_short(&self) -> &'static str {
+        match self {
+            Self::Certificate { .. } | Self::WrongThumbprint { .. } => "is not trusted",
+            Self::Scheme { .. } | Self::Tls { .. } | Self::Trust(_) => "cannot be connected to",
+            Self::Resolve { .. }
+            | Self::Connect { .. }
+            | Self::TimedOut { .. }
+            | Self::Proxy { .. }
+            | Self::InvalidProxy(_) => "cannot be reached",
+        }
+    }
 }
 
 fn other_scheme(address: &str, in_tls: bool) -> String {

@@ -159,7 +159,7 @@ fn broken(error: &hyper::Error) -> HttpError {
 
 /// A request that cannot be put together was not sent.
 fn never(part: &str) -> HttpError {
-    HttpError::Broken(format!("{part} cannot stand in an HTTP request"))
+    HttpError::Broken(format!("{part} has characters that an HTTP request cannot carry"))
 }
 
 fn classify(error: &hyper_util::client::legacy::Error) -> HttpError {

@@ -15,10 +15,10 @@ pub enum CallError {
     #[error("{endpoint} refused the user name or password of {user}")]
     Credentials { endpoint: String, user: String },
     /// The connection failed. Nothing was done.
-    #[error("{endpoint} {}", unusable(source))]
+    #[error("{endpoint} {}", source.in_short())]
     Unreachable { endpoint: String, source: DialError },
     /// The request was sent and no complete answer came: it may have been carried out.
-    #[error("the answer to {method} was lost")]
+    #[error("vCenter gave no complete answer to {method}")]
     Lost { method: &'static str, source: HttpError },
     /// Something answered, but not the vCenter service: it restarts, or a proxy stands in for it.
     #[error("vCenter's service is not available ({method} was answered with HTTP status {status})")]
@@ -33,21 +33,8 @@ pub enum CallError {
     #[error("{method} was not sent")]
     Unwritable { method: &'static str, source: Unwritable },
     /// This process may not change anything now. Nothing was done.
-    #[error("{method} was not sent: this process holds no lease to change anything")]
+    #[error("{method} was not sent: this process may change nothing while another one of its name may lead")]
     NoLease { method: &'static str },
-}
-
-/// What is wrong with a server that there is no connection to.
-fn unusable(error: &DialError) -> &'static str {
-    match error {
-        DialError::Certificate { .. } | DialError::WrongThumbprint { .. } => "is not trusted",
-        DialError::Scheme { .. } | DialError::Tls { .. } | DialError::Trust(_) => "cannot be connected to",
-        DialError::Resolve { .. }
-        | DialError::Connect { .. }
-        | DialError::TimedOut { .. }
-        | DialError::Proxy { .. }
-        | DialError::InvalidProxy(_) => "cannot be reached",
-    }
 }
 
 impl CallError {

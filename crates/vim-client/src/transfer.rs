@@ -27,7 +27,7 @@ const CHUNK: u64 = 128 * 1024;
 #[derive(Debug, thiserror::Error)]
 pub enum TransferError {
     /// What was to be sent could not be read.
-    #[error("what is to be sent could not be read")]
+    #[error("could not read the file to be sent")]
     Source(#[source] io::Error),
     /// There was less to send than announced.
     #[error("the source ended after {got} of {announced} bytes")]
@@ -36,7 +36,7 @@ pub enum TransferError {
     #[error("the source goes on after the announced {announced} bytes")]
     SourceLong { announced: u64 },
     /// What was received could not be written.
-    #[error("what was received could not be written where it is to go")]
+    #[error("could not write the received file to its destination")]
     Sink(#[source] io::Error),
     /// Nothing moved for too long.
     #[error("{end} moved no byte for {} s, after {moved} bytes", after.as_secs())]

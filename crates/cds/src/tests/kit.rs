@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -81,6 +82,7 @@ struct State {
     granted: usize,
     lifetime: i64,
     refuses_connections: bool,
+    wants_tls: bool,
     sockets: mpsc::UnboundedSender<ServerSocket>,
 }
 
@@ -125,6 +127,7 @@ impl Kit {
             granted: 0,
             lifetime: 3600,
             refuses_connections: false,
+            wants_tls: false,
             sockets: sender,
         };
         let supervisor = Supervisor::new();
@@ -193,10 +196,18 @@ impl Server {
         self.state.lock().unwrap().refuses_connections = refuse;
     }
 
+    /// From now on it answers only who speaks TLS.
+    pub(super) fn want_tls(&self) {
+        self.state.lock().unwrap().wants_tls = true;
+    }
+
     /// What to do with a request.
     fn judge(&self, asked: &ReceivedRequest) -> Reply {
         let mut state = self.state.lock().unwrap();
         state.asked.push(asked.clone());
+        if state.wants_tls {
+            return Reply::Lost;
+        }
         let signs_in = asked.uri == BUILTIN || asked.uri == HATCHERY;
         let bearer = asked.headers.get("authorization").and_then(|value| value.strip_prefix("Bearer "));
         if !signs_in && !bearer.is_some_and(|token| state.sessions.contains(token)) {
@@ -270,5 +281,12 @@ impl Dial for Server {
             supervisor.spawn("connection", async move { drop(connection.await) });
             Ok(Box::new(ours) as Box<dyn Stream>)
         })
+    }
+
+    fn why_no_answer(&self) -> Pin<Box<dyn Future<Output = Option<DialError>> + Send>> {
+        let wants_tls = self.state.lock().unwrap().wants_tls;
+        let why =
+            wants_tls.then(|| DialError::Scheme { address: "cds.example.org:8081".into(), in_tls: true });
+        Box::pin(std::future::ready(why))
     }
 }

@@ -476,7 +476,7 @@ async fn an_error_whose_body_cannot_be_unpacked_keeps_its_status_and_another_enc
     let error = asked(made(200, "br", b"whatever")).await;
     assert_eq!(
         error.to_string(),
-        "CDS's answer was not understood when trying to list the V2 workers: the answer's content encoding is \
+        "CDS's answer to the request to list the V2 workers cannot be read: the answer's content encoding is \
          \"br\"; only gzip, deflate and identity can be read"
     );
     assert!(error.may_have_happened() && !error.is_transient());

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use rookery_dial::DialError;
 use serde_json::json;
 use tokio::time::advance;
 
@@ -156,6 +157,27 @@ async fn a_refused_sign_in_says_what_to_look_at_and_is_shared_for_a_moment() {
     advance(Duration::from_secs(2)).await;
     kit.v1().workers().await.unwrap_err();
     assert_eq!(kit.server.count(BUILTIN), 2);
+}
+
+// It was told as an answer that was lost.
+#[tokio::test(start_paused = true)]
+async fn a_sign_in_without_tls_to_a_server_that_wants_it_says_so() {
+    let kit = Kit::new(|_| None);
+    kit.server.want_tls();
+    let error = kit.v1().workers().await.unwrap_err();
+    let expected = "cannot sign in hatchery rig-vsphere: CDS cannot be connected to: \
+                    cds.example.org:8081 answers in TLS: write https://cds.example.org:8081";
+    assert_eq!(rookery_daemon::telemetry::chain(&error), expected);
+}
+
+// "Cannot be reached" sent people to their firewalls.
+#[test]
+fn a_certificate_that_is_not_trusted_is_told_as_that() {
+    let shown = "ab".repeat(32).parse().unwrap();
+    let problem = "was issued by an authority that is not trusted";
+    let source = DialError::Certificate { address: "cds:443".into(), problem, shown };
+    let error = CdsError::Unreachable { what: "list the V1 queue".into(), source };
+    assert_eq!(error.to_string(), "cannot list the V1 queue: CDS is not trusted");
 }
 
 #[tokio::test(start_paused = true)]

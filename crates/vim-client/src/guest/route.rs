@@ -23,7 +23,7 @@ pub enum RouteError {
     #[error("vCenter gave an address that cannot be understood")]
     Unintelligible,
     /// It would be sent in the open.
-    #[error("vCenter gave an address at {host} without encryption: the file is not sent in the open")]
+    #[error("vCenter gave an address at {host} without TLS: the file was not sent there unprotected")]
     Open { host: String },
 }
 
