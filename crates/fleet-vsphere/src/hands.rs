@@ -84,7 +84,7 @@ pub enum ActError {
     #[error("cannot {action} {machine}: it is gone")]
     Gone { action: &'static str, machine: MachineId },
     /// It could not be read, so that nothing was changed.
-    #[error("did not {action} {machine}: what it is could not be read")]
+    #[error("did not {action} {machine}: its current state could not be read")]
     Unread { action: &'static str, machine: MachineId, source: CallError },
     /// It is not what was meant. Nothing was changed.
     #[error("did not {action} {machine}: {why}")]

@@ -93,7 +93,7 @@ impl Ending {
     pub(crate) fn told(&self) -> Result<(), String> {
         match self {
             Self::Failed(failure) => Err(failure.error.clone()),
-            Self::CutOff => Err("it was cut off in the middle".to_owned()),
+            Self::CutOff => Err("it was interrupted before it was done".to_owned()),
             Self::Done | Self::Lost | Self::NotHeld { .. } | Self::Unprepared { .. } => Ok(()),
         }
     }
@@ -167,7 +167,7 @@ impl ActionContext {
         };
         match self.fail(held, attempts).await {
             Ok(()) => {
-                warn!(%job, attempts, "job was tried too often and is failed");
+                warn!(%job, attempts, "job failed: no attempt could start a worker");
                 Ending::Lost
             }
             Err(error) => Ending::NotHeld { error: chain(&error) },

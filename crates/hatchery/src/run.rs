@@ -90,12 +90,12 @@ pub struct Running {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Ended {
     /// CDS does not take its heartbeats any more.
-    #[error("CDS does not take this hatchery's heartbeats any more; it must be started anew")]
+    #[error("CDS does not take this hatchery's heartbeats any more: restart it")]
     Unwanted,
-    #[error("the hatchery may not act any more")]
+    #[error("the hatchery has lost the lead")]
     Leadership(#[source] LeadershipLost),
     /// A task that it cannot do without has ended.
-    #[error("a part of the hatchery has failed ({task}); it must be started anew")]
+    #[error("a part of the hatchery has failed ({task}): restart it")]
     Broken { task: &'static str },
 }
 
@@ -106,15 +106,15 @@ pub enum StartError {
     Key(#[from] InvalidKey),
     #[error("commonConfiguration.api.http.url cannot be used")]
     Api(#[from] InvalidApiAddress),
-    #[error("CDS could not be signed in to")]
+    #[error("the hatchery could not sign in to CDS")]
     SignIn(#[source] CdsError),
-    #[error("vCenter could not be logged in to")]
+    #[error("the hatchery could not log in to vCenter")]
     VCenter(#[source] CallError),
     #[error(transparent)]
     Site(#[from] SiteError),
     #[error(transparent)]
     Instance(#[from] InstanceError),
-    #[error("it may not act any more")]
+    #[error("the hatchery lost the lead while it started")]
     Leadership(#[source] LeadershipLost),
     /// It was told to stop before it had started.
     #[error("it was stopped before it had started")]
@@ -261,7 +261,7 @@ async fn sign_in(cds: &Cds, settings: &Settings) -> Result<(), StartError> {
             Err(error @ CdsError::SignIn { .. }) => return Err(StartError::SignIn(error)),
             Err(error) if begun.elapsed() >= SIGN_IN_PATIENCE => return Err(StartError::SignIn(error)),
             Err(error) => {
-                warn!(error = %chain(&error), "CDS could not be signed in to; trying again in {} s", SIGN_IN_PAUSE.as_secs());
+                warn!(error = %chain(&error), "sign-in to CDS failed; trying again in {} s", SIGN_IN_PAUSE.as_secs());
                 sleep(SIGN_IN_PAUSE).await;
             }
         }

@@ -112,11 +112,11 @@ pub(crate) fn unreachable_hint(error: &DialError, source: Source) -> Option<Stri
         DialError::Certificate { .. } => match source {
             Source::Flags => {
                 "compare the thumbprint at the server itself, then give --ca-file FILE or --thumbprint HEX; \
-                 --insecure trusts anybody"
+                 --insecure trusts any certificate"
             }
             Source::Hatchery => {
                 "compare the thumbprint at the server itself, then set `caFile` or `thumbprint` of the file; \
-                 `insecure` trusts anybody"
+                 `insecure` trusts any certificate"
             }
         },
         DialError::Tls { .. } => {
@@ -162,7 +162,7 @@ mod tests {
         ");
         let error = CallError::Credentials { endpoint: "https://vc:443".to_owned(), user: "me".to_owned() };
         insta::assert_snapshot!(told(&StartError::VCenter(error).into(), Paint::Plain), @r"
-        error: vCenter could not be logged in to: https://vc:443 refused the user name or password of me
+        error: the hatchery could not log in to vCenter: https://vc:443 refused the user name or password of me
         hint: they are `user` and `password` of the file; vCenter may lock the account after a few wrong ones
         ");
         let error = FindError::Missing {

@@ -46,7 +46,7 @@ pub enum ClaimError {
     #[error("cannot claim {machine}: it is gone")]
     Gone { machine: MachineId },
     /// It could not be read. Nothing was changed.
-    #[error("did not claim {machine}: what it is could not be read")]
+    #[error("did not claim {machine}: its current state could not be read")]
     Unread { machine: MachineId, source: CallError },
     /// Another VM has the name. It carries the new mark, under its name in the pool.
     #[error("cannot claim {machine}: the name {name:?} is taken")]

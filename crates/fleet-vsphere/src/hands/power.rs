@@ -77,7 +77,7 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
 
     /// Whether a VM is off, or gone, as a read tells now.
     pub async fn is_off(&self, machine: &MachineId) -> Result<bool, ActError> {
-        match self.fresh("look at the power of", machine).await {
+        match self.fresh("read the power state of", machine).await {
             Ok(fresh) => Ok(fresh.power == Some(Power::Off)),
             Err(ActError::Gone { .. }) => Ok(true),
             Err(error) => Err(error),

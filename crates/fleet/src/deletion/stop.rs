@@ -50,7 +50,7 @@ pub enum Stop {
         /// The supplier's time less ours.
         skew: SignedDuration,
     },
-    #[error("the inventory's time is not known")]
+    #[error("the inventory's clock is not known")]
     SkewUnknown,
     /// The front's evidence could not be had.
     #[error("the {of} could not be listed")]
@@ -178,7 +178,7 @@ mod tests {
                 "the inventory is 120 s old, 120 s are allowed",
             ),
             (Stop::Skew { skew: age }, "skew", "the inventory's clock is 61 s from ours, 60 s are allowed"),
-            (Stop::SkewUnknown, "skew_unknown", "the inventory's time is not known"),
+            (Stop::SkewUnknown, "skew_unknown", "the inventory's clock is not known"),
             (Stop::NoEvidence { of: "nodes" }, "no_listing", "the nodes could not be listed"),
             (
                 Stop::OldEvidence { of: "nodes", age },

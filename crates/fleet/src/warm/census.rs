@@ -139,7 +139,7 @@ impl<'a, M> Census<'a, M> {
         self.idle.push(Idle { machine, wish, ready, settled, created: member.created, outdated });
     }
 
-    /// What waits for somebody to look at it is of no use, and is replaced. As many as are wished for, and no more: whoever
+    /// What waits for somebody to look at it is of no use, and is replaced. As many as are configured, and no more: whoever
     /// moves each of them away would be made new ones for ever.
     fn set_apart(&mut self, wish: Option<usize>) {
         if let Some(apart) = wish.and_then(|wish| self.apart.get_mut(wish)) {

@@ -19,14 +19,14 @@ pub enum WaitReason {
     NotNow(String),
     #[error("flavor {0:?} is not configured")]
     Flavor(String),
-    #[error("it failed and is tried again at {until:.0}")]
+    #[error("the last attempt failed; the next one is at {until:.0}")]
     Resting { until: Timestamp },
     #[error("at most {size} are made at once")]
     PoolSize { size: usize },
     #[error("{0}")]
     Capacity(Shortage),
     /// Which addresses are free is not known yet.
-    #[error("clones that may hold addresses are still running")]
+    #[error("clones that run in vCenter may hold addresses; none is given out until they have ended")]
     AddressesNotYet,
     #[error("no address is free")]
     NoAddress,
@@ -53,9 +53,9 @@ impl WaitReason {
 /// Why a warm machine goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Removal {
-    #[error("no warm machine of its kind is wished for")]
+    #[error("no warm machine of its kind is configured")]
     NotWanted,
-    #[error("there are {have}, {number} are wished for")]
+    #[error("there are {have} of its kind, and {number} are configured")]
     Excess { have: u32, number: u32 },
     #[error("its template has changed")]
     Stale,

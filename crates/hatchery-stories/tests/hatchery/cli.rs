@@ -328,7 +328,7 @@ async fn a_hatchery_that_runs_is_asked_drained_and_resumed() {
         outcome.stdout
     };
     let drained = told(home.program(&["hatchery", "drain"]).run().await);
-    assert!(drained.starts_with("no new jobs are taken"), "{drained}");
+    assert!(drained.starts_with("the hatchery takes no new jobs"), "{drained}");
     let job = lab.v2_job(Lab::DEBIAN, "true").await;
     eventually("the job is known to wait", async || {
         let explained = told(home.program(&["explain", &job]).run().await);
@@ -341,7 +341,8 @@ async fn a_hatchery_that_runs_is_asked_drained_and_resumed() {
     assert_eq!(status["draining"], true, "{status:#}");
     assert_eq!(status["waiting"][0]["reason"], "draining", "{status:#}");
     assert!(
-        told(home.program(&["hatchery", "status"]).run().await).contains("1 jobs; no new jobs are taken")
+        told(home.program(&["hatchery", "status"]).run().await)
+            .contains("1 jobs; drained: it takes no new jobs")
     );
     assert_eq!(lab.job(&job).await.status, Status::Waiting);
 
@@ -410,7 +411,7 @@ async fn whoever_asks_a_hatchery_that_is_still_starting_is_told_so() {
     silence(&lab).await;
     let home = Home::of(&lab);
     let mut daemon = home.run().start();
-    while !daemon.remark().await.contains("CDS could not be signed in to; trying again") {}
+    while !daemon.remark().await.contains("sign-in to CDS failed; trying again") {}
     let status = home.program(&["hatchery", "status"]).run().await;
     assert_eq!(status.code, Some(1), "{}", status.stdout);
     assert!(status.stderr.contains("it is still starting"), "{}", status.stderr);
@@ -495,9 +496,12 @@ async fn a_failed_worker_is_kept_over_a_kill_as_people_ask_for_it() {
     };
     let killed = home.started().await;
     let hold = ["vm", "hold", "--model", "debian12", "--for", "4h", "--reason", "it fails at night"];
-    assert!(told(&hold).await.starts_with(
-        "the VM of the next failed worker of model debian12 is kept for 4h, if it fails before "
-    ));
+    let promised = told(&hold).await;
+    assert!(
+        promised.starts_with("the VM of the next worker of model debian12 that fails before "),
+        "{promised}"
+    );
+    assert!(promised.ends_with(" is kept for 4h\n"), "{promised}");
     let wishes = told(&["vm", "holds"]).await;
     assert!(wishes.contains("model debian12           0 of 1  4h"), "{wishes}");
     killed.signal("KILL");
@@ -527,7 +531,10 @@ async fn a_failed_worker_is_kept_over_a_kill_as_people_ask_for_it() {
         assert_ne!(outcome.code, Some(0));
         assert!(outcome.stderr.contains(why), "{}", outcome.stderr);
     }
-    assert_eq!(told(&["vm", "release", &worker]).await, format!("{worker} is kept no more\n"));
+    assert_eq!(
+        told(&["vm", "release", &worker]).await,
+        format!("{worker} is released: it is deleted as any other\n")
+    );
     eventually("it is deleted", async || !machines(&lab).await.contains(&worker)).await;
     assert_eq!(told(&["vm", "holds"]).await, "nothing is kept, and no request to keep anything is open\n");
     daemon.signal("TERM");

@@ -118,7 +118,7 @@ async fn what_cannot_be_checked_because_of_cds_is_no_problem_of_its_own() {
     let checked = Home::of(&lab).program(&["hatchery", "check"]).run().await;
     assert_eq!(checked.code, Some(1), "{}", checked.stdout);
     assert!(checked.stdout.contains("PROBLEM  V2 sign-in: "), "{}", checked.stdout);
-    let cdn = "CDN: not checked, because CDS could not be signed in to";
+    let cdn = "CDN: not checked, because the sign-in to CDS failed";
     assert!(checked.stdout.contains(cdn) && !checked.stdout.contains("PROBLEM  CDN"), "{}", checked.stdout);
     lab.close().await;
 }

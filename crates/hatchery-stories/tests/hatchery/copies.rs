@@ -67,7 +67,7 @@ async fn a_copy_of_a_warm_machine_is_neither_counted_nor_claimed_nor_deleted_and
     assert_eq!(warm(&stage, &scene, 1).await.0, id, "the original is warm, and alone");
     assert_eq!(left_alone(&scene).await, [("provision-v2-copy".to_owned(), WhyApart::Copy)]);
     let line = line(&scene, "SetApart").expect("it is told");
-    assert_eq!(line, "WARN: 1 are left alone: `rookery hatchery status` tells why");
+    assert_eq!(line, "WARN: VMs left alone: 1; `rookery hatchery status` tells why");
 
     let job = stage.lab.enqueue(NewJob::v2("true", Lab::DEBIAN, "default")).await;
     stage.until("a worker has it", async || !stage.lab.job(&job).await.workers.is_empty()).await;
@@ -81,7 +81,7 @@ async fn a_copy_of_a_warm_machine_is_neither_counted_nor_claimed_nor_deleted_and
     assert_eq!(named(&stage, "provision-v2-copy").await, before, "nobody has touched the copy");
 
     let told = told(&scene, Request::Unmark { vm: "provision-v2-copy".to_owned() }).await;
-    assert!(told.expect("done").ends_with("is nobody's now"));
+    assert!(told.expect("done").ends_with("no longer carries the mark of this hatchery"));
     stage.until("nothing is left alone", async || left_alone(&scene).await.is_empty()).await;
     let (_, copy) = named(&stage, "provision-v2-copy").await.expect("it stays");
     assert_eq!(copy.notes, format!("once a copy of a machine of the hatchery {}", Lab::NAME));

@@ -109,7 +109,7 @@ async fn a_failed_worker_is_kept_although_the_hatchery_dies_before_and_after_it(
 
     scene.hatchery.drain(true).await;
     let told = release(&scene, machine(&worker)).await;
-    assert_eq!(told, Ok(format!("{worker} is kept no more")));
+    assert_eq!(told, Ok(format!("{worker} is released: it is deleted as any other")));
     goes(&lab, &worker).await;
     scene.stop().await;
     lab.close().await;

@@ -49,7 +49,7 @@ async fn warm(stage: &Stage) -> u64 {
 }
 
 // A claimed machine counted as warm until the inventory showed its new name and notes: a fresh one was deleted as excess
-// ("there are 4, 3 are wished for"), and another one made.
+// ("there are 4, 3 are configured"), and another one made.
 #[tokio::test(start_paused = true)]
 async fn twenty_claims_with_updates_five_seconds_late_are_twenty_clones_and_nothing_is_removed() {
     for properties in [&["*"][..], &["name", "config.annotation"]] {

@@ -118,10 +118,9 @@ async fn a_foreign_machine_that_keeps_a_template_from_being_made_is_named_and_le
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let named = || {
         let report = scene.hatchery.published.report.borrow().clone();
-        report
-            .not_made
-            .iter()
-            .any(|(_, why)| why.to_string().contains("a machine that is not ours is called \"deb-tmp\""))
+        report.not_made.iter().any(|(_, why)| {
+            why.to_string().contains("a machine that is not this hatchery's is called \"deb-tmp\"")
+        })
     };
     stage.until("it is named", async || named()).await;
     for _ in 0..60 {

@@ -42,9 +42,9 @@ impl ActionContext {
     pub async fn disable(&self, worker: &Worker, machine: &MachineId) -> Ending {
         match self.hands.is_gone(machine).await {
             Ok(true) => {}
-            Ok(false) => return Ending::failed("its VM is there".to_owned()),
+            Ok(false) => return Ending::failed("its VM still exists".to_owned()),
             Err(error) => {
-                return Ending::failed(format!("whether its VM is gone cannot be said: {}", chain(&error)));
+                return Ending::failed(format!("cannot tell whether its VM is gone: {}", chain(&error)));
             }
         }
         let disabled = match self.v1() {

@@ -50,7 +50,7 @@ impl ActionContext {
         match self.hands.mark_anew(machine, &self.owner(), with_hold).await {
             Ok(()) => {
                 if hold.until > self.now() {
-                    info!(vm = name, until = %hold.until, reason = %hold.reason, "machine is kept until then");
+                    info!(vm = name, until = %hold.until, reason = %hold.reason, "machine is kept for somebody to look at");
                 } else {
                     info!(vm = name, reason = %hold.reason, "machine is released; it is deleted as any other");
                 }

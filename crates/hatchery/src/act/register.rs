@@ -133,7 +133,9 @@ impl ActionContext {
         let machine = self.ready_clone(making, template, name, mark, ended, until).await?;
         let condemned = |error: String| tried(error, Some(machine.clone()));
         let borne = timeout_at(until, self.may_launch(name)).await;
-        borne.map_err(|_| condemned("CDS answered too slowly for it to be launched in time".to_owned()))?;
+        borne.map_err(|_| {
+            condemned("CDS answered too slowly: the worker was not launched in time".to_owned())
+        })?;
         let worker = self.worker(name, model, For::Registration).await.map_err(&condemned)?;
         self.start_worker(&machine, user, model, &worker).await.map_err(&condemned)
     }
@@ -191,7 +193,7 @@ impl ActionContext {
             launched.map_err(|error| condemned(chain(&error)))?;
             let off = self.hands.wait_off(&machine, GOING_OFF).await;
             off.map_err(|error| {
-                condemned(format!("its post command did not turn it off: {}", chain(&error)))
+                condemned(format!("the model's post command did not turn the VM off: {}", chain(&error)))
             })?;
         } else {
             self.hands.stop(&machine, &owner, &temporary).await.map_err(|error| condemned(chain(&error)))?;
@@ -235,7 +237,7 @@ impl ActionContext {
         match self.hands.delete_template(old, &proof).await {
             Ok(()) => info!(template = %proof.name, "replaced template deleted"),
             Err(error) => {
-                info!(template = %proof.name, why = %chain(&error), "replaced template stays for now");
+                info!(template = %proof.name, why = %chain(&error), "replaced template cannot be deleted yet");
             }
         }
     }

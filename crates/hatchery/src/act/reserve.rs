@@ -62,7 +62,7 @@ impl ActionContext {
             return;
         }
         if self.surely_release(job, &Attempt::default(), async {}).await.is_none() {
-            warn!(%job, "job may be ours, and cannot be read; CDS offers it again by itself");
+            warn!(%job, "cannot tell whether this hatchery has the job, so it is not released; CDS offers it again by itself");
         }
     }
 
@@ -158,7 +158,7 @@ impl ActionContext {
             }
         };
         if let Err(error) = disabled.await {
-            warn!(worker, error = %chain(&error), "worker of a machine that serves its job no more could not be disabled");
+            warn!(worker, error = %chain(&error), "could not disable the worker of a machine that no longer serves its job");
         }
     }
 
@@ -198,13 +198,13 @@ impl ActionContext {
     ) {
         let job = &held.job;
         if !self.halt.gives_back(job) {
-            return info!(%job, worker, "job of a start that was broken off is left to CDS, which offers it again");
+            return info!(%job, worker, "not releasing the job of an interrupted start; CDS offers it again by itself");
         }
         let attempt = Attempt { worker, machine };
         match self.surely_release(job, &attempt, self.tell_failure(job, model, after, error)).await {
             Some(true) => {}
             Some(false) => {
-                info!(%job, worker, "job of a failed start is not ours any more; it is left alone");
+                info!(%job, worker, "job of a failed start is no longer this hatchery's; not releasing it");
             }
             None => warn!(%job, worker, "job could not be released; CDS offers it again by itself"),
         }
@@ -239,7 +239,7 @@ impl ActionContext {
         }
     }
 
-    /// Gives the job of a machine that serves it no more back to the queue, if it is still ours and not over.
+    /// Gives the job of a machine that no longer serves it back to the queue, if it is still ours and not over.
     pub async fn free(&self, free: &Free) -> Ending {
         match &free.machine {
             Unserving::Ended(machine) => self.free_ended(&free.job, &free.worker, machine.as_ref()).await,
@@ -249,10 +249,10 @@ impl ActionContext {
 
     async fn free_ended(&self, job: &JobId, worker: &str, machine: Option<&MachineId>) -> Ending {
         match self.surely_release(job, &Attempt { worker, machine }, async {}).await {
-            Some(true) => info!(%job, worker, "job of a machine that serves it no more is queued again"),
+            Some(true) => info!(%job, worker, "job is queued again: its machine no longer serves it"),
             Some(false) => {}
             None => {
-                warn!(%job, worker, "job of a machine that serves it no more could not be released; CDS offers it again by itself");
+                warn!(%job, worker, "could not release the job of a machine that no longer serves it; CDS offers it again by itself");
             }
         }
         Ending::Done
@@ -302,11 +302,11 @@ impl ActionContext {
     }
 
     pub(super) fn v1(&self) -> Result<&rookery_cds::V1, CdsError> {
-        self.cds.v1().ok_or_else(|| CdsError::SignedOut { what: "speak of V1 jobs".to_owned() })
+        self.cds.v1().ok_or_else(|| CdsError::SignedOut { what: "call CDS about V1 jobs".to_owned() })
     }
 
     pub(super) fn v2(&self) -> Result<&rookery_cds::V2, CdsError> {
-        self.cds.v2().ok_or_else(|| CdsError::SignedOut { what: "speak of V2 jobs".to_owned() })
+        self.cds.v2().ok_or_else(|| CdsError::SignedOut { what: "call CDS about V2 jobs".to_owned() })
     }
 }
 

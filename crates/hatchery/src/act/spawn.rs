@@ -204,10 +204,13 @@ impl ActionContext {
                     match claimed {
                         Ok(()) => return Ok((spawn, found, address)),
                         Err(error) => {
-                            info!(job = %spawn.job, vm = %machine, %error, "warm machine was of no use; looking for another place");
+                            info!(job = %spawn.job, vm = %machine, %error, "warm machine could not be used; looking for another machine or template");
                             let another = self.another_place(action, found).await;
                             spawn = another.ok_or_else(|| {
-                                tried(format!("{error}; and there is no other place"), None)
+                                tried(
+                                    format!("{error}; there is no other warm machine or template to use"),
+                                    None,
+                                )
                             })?;
                         }
                     }

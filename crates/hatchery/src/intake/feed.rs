@@ -161,7 +161,7 @@ fn forward<J: Into<JobId> + Send + 'static>(
 async fn poll_v1(v1: V1, regions: RegionFilter, context: ActionContext) {
     let Some(begun) = moment(&context.reconciler).await else { return };
     let asked = v1.queue(&regions).await;
-    note(&context, "V1 queue", "the last one stays", &asked);
+    note(&context, "V1 queue", "the last list is used until it can", &asked);
     if let Ok(jobs) = asked {
         let known = |job: rookery_cds::V1Job| (JobId::V1(job.id), Some(QueuedJob::V1(Box::new(job))));
         let jobs = jobs.into_iter().map(known).collect();
@@ -172,7 +172,7 @@ async fn poll_v1(v1: V1, regions: RegionFilter, context: ActionContext) {
 async fn poll_v2(v2: V2, os_arch: Vec<String>, context: ActionContext) {
     let Some(begun) = moment(&context.reconciler).await else { return };
     let asked = v2.queue(&os_arch).await;
-    note(&context, "V2 queue", "the last one stays", &asked);
+    note(&context, "V2 queue", "the last list is used until it can", &asked);
     if let Ok(jobs) = asked {
         let jobs = jobs.into_iter().map(|job| (JobId::V2(job.id), None)).collect();
         context.reconciler.send(Message::Listed(Protocol::V2, begun, jobs)).await.ok();
@@ -204,7 +204,7 @@ async fn moment(reconciler: &mpsc::Sender<Message>) -> Option<Moment> {
 
 async fn models(v1: V1, context: ActionContext) {
     let asked = v1.models().await;
-    note(&context, "V1 worker models", "the last ones stay", &asked);
+    note(&context, "V1 worker models", "the last list is used until they can", &asked);
     if let Ok(models) = asked {
         context.reconciler.send(Message::Models(models)).await.ok();
     }
@@ -234,7 +234,7 @@ async fn all_workers(cds: &Cds) -> Result<(Vec<Worker>, Vec<Worker>), CdsError> 
 pub(crate) async fn room(context: ActionContext) {
     let begun = context.clock.steady();
     let asked = context.hands.pool_room(&context.placement.pool).await;
-    note(&context, "resource pool", "it keeps nobody out meanwhile", &asked);
+    note(&context, "resource pool", "its limits are not enforced until it can", &asked);
     context.reconciler.send(Message::Room { begun, pool: asked.unwrap_or_default() }).await.ok();
 }
 
@@ -252,7 +252,7 @@ pub(crate) fn pool_room(pool: &PoolCapacity) -> PoolRoom {
 async fn clock(context: ActionContext, ahead: Arc<watch::Sender<SignedDuration>>) {
     let (begun, wall) = (context.clock.steady(), context.clock.now());
     let asked = context.hands.server_time().await;
-    note(&context, "vCenter's clock", "it counts as before, for five minutes", &asked);
+    note(&context, "vCenter's clock", "its last reading counts for five minutes", &asked);
     if let Ok(theirs) = asked {
         let reading = Reading { begun, wall, took: context.clock.steady().duration_since(begun), theirs };
         if !reading.is_vague() {
@@ -302,7 +302,7 @@ fn watch_clones(context: ActionContext, mut report: watch::Receiver<Arc<Report>>
             let Ok(settled) = settled else { return };
             let begun = context.clock.steady();
             let asked = context.hands.clone_tasks().await;
-            note(&context, "clones", "addresses that they may have are given to nobody", &asked);
+            note(&context, "clones", "addresses that they may hold are not given out until they can", &asked);
             if let Ok(listed) = asked {
                 context.reconciler.send(Message::Clones { begun, listed }).await.ok();
             }

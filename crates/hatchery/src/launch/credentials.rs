@@ -68,7 +68,9 @@ pub enum CredentialsError {
         what: &'static str,
         source_of: Source,
     },
-    #[error("the {what} for guests of model {model}, from {source_of}, is empty while the other half is not")]
+    #[error(
+        "the {what} for guests of model {model}, from {source_of}, is empty: set both username and password"
+    )]
     Incomplete { model: String, what: &'static str, source_of: Source },
     #[error(
         "there are no credentials for guests of model {model}: write them under models[] or guestCredentials[], or \

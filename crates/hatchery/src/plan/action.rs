@@ -47,7 +47,7 @@ pub enum Action {
         /// The machine that it was in; vCenter is asked for it first.
         machine: MachineId,
     },
-    /// Give the job of a machine that serves it no more back to the queue, if it is still ours.
+    /// Give the job of a machine that no longer serves it back to the queue, if it is still ours.
     Free(Free),
     /// Take a template of another hatchery over and set it aside.
     Adopt(Adoption),
@@ -157,7 +157,7 @@ impl From<&Mark> for ServedJob {
     }
 }
 
-/// A job whose machine serves it no more.
+/// A job whose machine no longer serves it.
 #[derive(Debug, Clone)]
 pub struct Free {
     pub job: JobId,

@@ -35,8 +35,8 @@ impl Apart {
         let id = &self.machine;
         match self.why {
             WhyApart::Copy | WhyApart::Disputed => format!(
-                "`rookery hatchery unmark {id}` makes it nobody's, `rookery hatchery adopt-vm {id}` this hatchery's if its \
-                 original is gone"
+                "if its original is gone, `rookery hatchery adopt-vm {id}` lets it take its place; `rookery hatchery \
+                 unmark {id}` removes the mark of this hatchery from it"
             ),
             WhyApart::Outside => "move it back, or name its place in the settings".to_owned(),
         }
@@ -110,7 +110,8 @@ pub fn adoptable_copy(view: &View, owner: &OwnerId, which: &str) -> Result<Apart
     match view.notable().find(is_original) {
         None => Ok(copy),
         Some(original) => Err(format!(
-            "the VM that its notes were written for is there: {} ({}); `rookery hatchery unmark` makes the copy nobody's",
+            "the VM that its notes were written for is there: {} ({}); `rookery hatchery unmark` removes this \
+             hatchery's mark from the copy",
             original.name, original.id
         )
         .into()),

@@ -29,7 +29,7 @@ pub const MOST: u32 = 100;
 /// How long what was told of a job that was not over is believed.
 const BELIEVED: SignedDuration = SignedDuration::from_mins(1);
 
-/// Whose failed workers are wished for.
+/// Whose failed workers a request asks for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {

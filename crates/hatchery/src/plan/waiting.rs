@@ -192,18 +192,18 @@ impl fmt::Display for WaitReason {
             Self::Full { until } => {
                 write!(f, "vCenter had no room for a machine; the next one is started after {until:.0}")
             }
-            Self::SlowCds { allowed: 1 } => f.write_str("CDS answers slowly: 1 worker at once"),
-            Self::SlowCds { allowed } => write!(f, "CDS answers slowly: {allowed} workers at once"),
+            Self::SlowCds { allowed: 1 } => f.write_str("CDS answers slowly: only 1 worker starts at once"),
+            Self::SlowCds { allowed } => write!(f, "CDS answers slowly: only {allowed} workers start at once"),
             Self::NoAddress { total } => write!(f, "none of the {total} configured addresses is free"),
             Self::AddressesUnsettled { clones: 0 } => f.write_str(
-                "vCenter has not told yet whether clones ran when the hatchery started, which may take addresses; none is \
-                 given until it has",
+                "no address is given out until vCenter has listed the clones that it was making when the hatchery \
+                 started: they may hold some",
             ),
             Self::AddressesUnsettled { clones } => {
                 write!(
                     f,
-                    "{clones} clones that ran when the hatchery started may still take addresses; none is given until \
-                     they have ended: wait, or cancel them in vCenter"
+                    "no address is given out until {clones} clones have ended that vCenter was making when the \
+                     hatchery started: they may hold some; wait, or cancel them in vCenter"
                 )
             }
             Self::TemplateMissing { template } => write!(
@@ -211,7 +211,7 @@ impl fmt::Display for WaitReason {
                 "there is no template {template:?} in vCenter: create it, or correct the image of the worker model"
             ),
             Self::TemplateAmbiguous { template, count } => {
-                write!(f, "{count} machines are named {template:?}: which one is the template cannot be said")
+                write!(f, "{count} machines are named {template:?}: rename all but the template")
             }
             Self::TemplateBeingMade { model } => {
                 write!(f, "the template of the model {model:?} is being made")
@@ -236,7 +236,8 @@ impl fmt::Display for WaitReason {
             ),
             Self::InTheWay { name, owner: None } => write!(
                 f,
-                "the template cannot be made: a machine that is not ours is called {name:?}; rename or remove it"
+                "the template cannot be made: a machine that is not this hatchery's is called {name:?}; rename or \
+                 remove it"
             ),
             Self::InTheWay { name, owner: Some(owner) } => {
                 write!(f, "the template cannot be made: {name:?} is a machine of the hatchery {owner:?}")

@@ -48,7 +48,8 @@ impl Reconciler {
         match copy_named(&self.state.vsphere.view, &owner, which) {
             Err(why) => reply.tell(Err(why)),
             Ok(copy) => {
-                let done = format!("{} ({}) is nobody's now", copy.name, copy.machine);
+                let done =
+                    format!("{} ({}) no longer carries the mark of this hatchery", copy.name, copy.machine);
                 if reply.dry_run {
                     return reply.tell(Ok(done));
                 }
@@ -78,8 +79,8 @@ impl Reconciler {
             return Err(format!("the template of {model} is being worked on; try again in a moment").into());
         }
         let told = format!(
-            "{} of hatchery {} is called {} now; a new template of {} is made, and the old one is deleted when nothing \
-             hangs on it",
+            "{} of hatchery {} is called {} now; a new template of {} is made, and the old one is deleted once it \
+             has no linked clones",
             adoption.name,
             adoption.from,
             adoption.aside(),

@@ -140,7 +140,7 @@ impl Reconciler {
         let spawn = match placed {
             Ok(spawn) => spawn,
             Err(why) => {
-                info!(vm = %running.name, %why, "no other place for the worker");
+                info!(vm = %running.name, %why, "no other warm machine or template for the worker");
                 return drop(reply.send(None));
             }
         };
@@ -208,7 +208,10 @@ impl State {
         self.vsphere.doubts.learn(at, self.skew().map(|_| self.times.clocks.ahead()), listed);
         let former = self.vsphere.doubts.former();
         if former > before {
-            info!(clones = former, "clones from before the start are waited for before addresses are given");
+            info!(
+                clones = former,
+                "waiting for clones from before the start: no address is given out until they have ended"
+            );
         }
     }
 
@@ -265,7 +268,8 @@ impl State {
                     let of = ServedJob { job: job.to_string(), worker: action.name.clone() };
                     self.carried.freed.push((of, action.machine.clone()));
                 }
-                let (error, unfinished) = ("it was cut off in the middle".to_owned(), interrupted(&action));
+                let (error, unfinished) =
+                    ("it was interrupted before it was done".to_owned(), interrupted(&action));
                 let failure = Failure { error, unfinished, ..Failure::default() };
                 self.apply_failure(&action, failure, now, warm.interval);
             }
@@ -355,7 +359,7 @@ impl State {
                 }
             }
             Action::Disable { worker, .. } => {
-                warn!(worker = %worker.name, error, "worker without a machine is not disabled");
+                warn!(worker = %worker.name, error, "worker without a machine could not be disabled");
             }
             Action::Free(_) => {
                 if let Some(machine) = action.machine.clone() {

@@ -63,7 +63,7 @@ impl Reconciler {
                 match one.await {
                     Ok(Ok(())) => {}
                     Ok(Err(error)) => failures.push(error),
-                    Err(_) => failures.push("it was cut off in the middle".to_owned()),
+                    Err(_) => failures.push("it was interrupted before it was done".to_owned()),
                 }
             }
             reply.tell(if failures.is_empty() { Ok(told) } else { Err(failures.join("; ").into()) });

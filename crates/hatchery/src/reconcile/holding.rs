@@ -49,7 +49,9 @@ impl Reconciler {
         let mut wishes = self.state.requests.wishes.clone();
         wishes.retain(|other| other.of != wish.of);
         if wishes.len() >= MOST_WISHES {
-            return Err(format!("there are {MOST_WISHES} such wishes already; release one first").into());
+            let why =
+                format!("there are {MOST_WISHES} such requests already; `rookery vm release` withdraws one");
+            return Err(why.into());
         }
         let HoldRequest { of, count, until, keep, .. } = &wish;
         let known = if self.is_known(of) {
@@ -57,16 +59,15 @@ impl Reconciler {
         } else {
             "; the hatchery knows no model, template or VM of that name: is it spelled right?"
         };
-        let whose = if *count == 1 {
-            format!("the VM of the next failed worker of {of}")
+        let told = if *count == 1 {
+            format!(
+                "the VM of the next worker of {of} that fails before {until:.0} is kept for {keep:#}{known}"
+            )
         } else {
-            format!("the VMs of the next {count} failed workers of {of}")
+            format!(
+                "the VMs of the next {count} workers of {of} that fail before {until:.0} are kept for {keep:#} each{known}"
+            )
         };
-        let told = format!(
-            "{whose} {} kept for {keep:#}, if {} before {until:.0}{known}",
-            if *count == 1 { "is" } else { "are" },
-            if *count == 1 { "it fails" } else { "they fail" },
-        );
         wishes.push(wish);
         Ok(Intended { told, wishes: Some(wishes), actions: Vec::new() })
     }
@@ -92,7 +93,7 @@ impl Reconciler {
                 if !self.is_kept(&machine) {
                     return Err(format!("{name} is not kept").into());
                 }
-                let told = format!("{name} is kept no more");
+                let told = format!("{name} is released: it is deleted as any other");
                 return Ok(Intended::action(told, self.letting_go(&machine, &mark)));
             }
             Ok(subject) => subject,
@@ -115,9 +116,9 @@ impl Reconciler {
         let several =
             |count: usize, one: &str, more: &str| format!("{count} {}", if count == 1 { one } else { more });
         let told = format!(
-            "{} withdrawn and {} let go of {subject}",
-            several(withdrawn, "wish", "wishes"),
-            several(actions.len(), "machine", "machines")
+            "{subject}: {} withdrawn, {} released",
+            several(withdrawn, "request", "requests"),
+            several(actions.len(), "VM", "VMs")
         );
         Ok(Intended { told, wishes: (withdrawn > 0).then_some(wishes), actions })
     }
@@ -211,8 +212,8 @@ impl Reconciler {
     /// Nothing is wished for that is not written down.
     pub(super) fn write_down(&mut self, wishes: Vec<HoldRequest>) -> Result<(), String> {
         if let Err(error) = self.book.write(&wishes) {
-            warn!(%error, "what is to be kept cannot be written down; it is tried again");
-            return Err(format!("it could not be written down: {error}"));
+            warn!(%error, "requests to keep VMs could not be stored; trying again");
+            return Err(format!("the request could not be stored: {error}"));
         }
         self.state.requests.wishes = wishes;
         Ok(())

@@ -45,7 +45,7 @@ impl Reconciler {
             Action::GiveUp { .. } => self.context.metrics.giving_up(),
             Action::Register(one) => self.state.cds.pressure.begins(&one.name, Instant::now()),
             Action::Unclaim(Unclaim { name, mark, .. }) => {
-                info!(vm = %name, job = %mark.job_id, "machine that was claimed and never started goes back");
+                info!(vm = %name, job = %mark.job_id, "machine was claimed but never started; it goes back to the warm pool");
             }
             Action::Delete(one) => {
                 self.state.vsphere.brake.deletes(&one.machine, one.weight, self.state.times.now);
@@ -85,7 +85,7 @@ impl Reconciler {
         }
         if self.state.vsphere.view.complete {
             for (model, why) in plan.stuck().filter(|(model, _)| !self.state.said.stuck.contains(*model)) {
-                warn!(model, %why, "model is not registered until somebody changes something");
+                warn!(model, %why, "model cannot be registered; waiting alone will not help");
             }
             self.state.said.stuck = plan.stuck().map(|(model, _)| model.clone()).collect();
         }
@@ -168,11 +168,11 @@ impl Reconciler {
 
     pub(super) fn read_model(&self, path: ModelPath) {
         let cds = self.context.cds.clone();
-        let cut_off = Message::Model(path.clone(), Box::new(Err("its reading was cut off".to_owned())));
+        let cut_off = Message::Model(path.clone(), Box::new(Err("reading it was interrupted".to_owned())));
         self.tasks.start("reading of a model", cut_off, async move {
             let read = match cds.v2() {
                 Some(v2) => v2.model(&path).await.map_err(|error| chain(&error)),
-                None => Err("there is no V2 session".to_owned()),
+                None => Err("this hatchery has no token for V2 jobs".to_owned()),
             };
             Message::Model(path, Box::new(read))
         });

@@ -129,7 +129,7 @@ impl Election {
                     self.stand_behind(*leader, policy, pages, &mut told)?;
                 }
                 Ok((_, Verdict::Waits { ahead })) => {
-                    info!(before = %ahead.instance, "first in line but for one that is silent; looking again");
+                    info!(before = %ahead.instance, "waiting behind a silent hatchery of this name; looking again");
                 }
                 Ok((_, Verdict::Leads { .. })) => {
                     info!("first in line; leading as soon as another look confirms it");
@@ -178,7 +178,7 @@ impl Election {
             Policy::Refuse => {
                 warn!(
                     error = %chain(&ListError::Hidden),
-                    "nothing keeps another hatchery of this name out: make sure that there is none"
+                    "cannot see whether another hatchery of this name runs: make sure that there is none"
                 );
                 self.lease.lift();
                 Ok(Won::Unseen)
@@ -216,7 +216,7 @@ impl Election {
                 Ok((_, Verdict::Follows { leader })) => LeadershipLost::Follows { leader },
                 Ok((_, Verdict::Leads { .. } | Verdict::Waits { .. })) => continue,
                 Err(error) if self.is_blind() => {
-                    error!(error = %chain(&error), "vCenter's sessions cannot be listed for too long");
+                    error!(error = %chain(&error), "vCenter's sessions could not be listed for too long");
                     LeadershipLost::Unlisted { since: self.clock.since_boot().saturating_sub(self.looked) }
                 }
                 Err(error) => {

@@ -59,7 +59,7 @@ pub(super) fn addresses(section: &mut Section<'_, '_>) -> Addresses {
         let name = if listed { "networks" } else { "iprange" };
         section.problem(
             name,
-            format!("{total} addresses are more than {MOST}: give our share of the network, not all of it"),
+            format!("{total} addresses are more than {MOST}: give only this hatchery's share of the network"),
         );
     }
     let ipv4 = |address: &IpAddr| if let IpAddr::V4(address) = address { Some(*address) } else { None };
@@ -160,7 +160,7 @@ fn range(text: &str) -> Result<Ipv4Net, InvalidRange> {
 fn warn_off_link(section: &mut Section<'_, '_>, ranges: &[Ipv4Net], gateway: Option<Ipv4Addr>, prefix: u8) {
     let Some(link) = gateway.and_then(|gateway| Ipv4Net::new(gateway, prefix).ok()) else { return };
     for range in ranges.iter().filter(|range| !link.contains(*range)) {
-        let message = format!("{} is not in one network with {range}, as the mask tells", link.addr());
+        let message = format!("by its mask, {} is not in one network with {range}", link.addr());
         section.warn("gateway", message);
     }
 }

@@ -52,7 +52,7 @@ pub struct Api {
 }
 
 pub(super) const UNENCRYPTED: &str =
-    "http:// is not encrypted: whoever is on the way reads credentials and may change answers; use https://";
+    "http:// is not encrypted: anybody on the way can read credentials and change answers; use https://";
 
 pub(super) fn identity(common: &mut Section<'_, '_>) -> Option<Identity> {
     let name = common.required("name").and_then(|name| legal_name(common, name));
@@ -138,7 +138,7 @@ fn api_trust(http: &mut Section<'_, '_>) -> Option<Trust> {
     let insecure = http.flag("insecure");
     match (insecure, http.text("caFile")) {
         (true, Some(_)) => {
-            http.problem("caFile", "insecure is set too: then no authority is looked at");
+            http.problem("caFile", "insecure is set too, which trusts any certificate: keep one of them");
             None
         }
         (true, None) => Some(Trust::Insecure),

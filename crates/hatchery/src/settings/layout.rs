@@ -58,7 +58,9 @@ fn engine(file: &Table, mut hatcheries: Table, log: Option<Value>, notes: &mut N
             Table::new()
         }
         None => {
-            notes.problems.push(at, "there is no such section, and without it nothing of this file is ours");
+            notes
+                .problems
+                .push(at, "the section is missing: without it the file has no settings of this hatchery");
             Table::new()
         }
     };

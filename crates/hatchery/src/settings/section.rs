@@ -218,7 +218,7 @@ impl<'n, 'a> Section<'n, 'a> {
             return texts.map(str::to_owned).collect();
         }
         let Some(items) = value.as_array() else {
-            return self.unfit(name, "a list of quoted texts", &value).unwrap_or_default();
+            return self.unfit(name, "a list of texts in quotes", &value).unwrap_or_default();
         };
         let mut texts = vec![];
         for (index, item) in items.iter().enumerate() {

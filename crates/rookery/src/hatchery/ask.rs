@@ -218,7 +218,7 @@ fn lines(status: &Status) -> String {
     let of = |used: u64, most: Option<u64>, unit: &str| {
         most.map_or_else(|| format!("{used}{unit}, without limit"), |most| format!("{used} of {most}{unit}"))
     };
-    let taking = if status.draining { "no new jobs are taken (drained)" } else { "jobs are taken" };
+    let taking = if status.draining { "drained: it takes no new jobs" } else { "it takes jobs" };
     let view = if status.complete { "all known" } else { "NOT all known" };
     let skew = status.skew_ms.map_or("not known".to_owned(), |ms| {
         format!("{} ms {}", ms.unsigned_abs(), if ms < 0 { "behind" } else { "ahead" })
@@ -226,13 +226,13 @@ fn lines(status: &Status) -> String {
     let mut rows = vec![
         ["hatchery", &format!("{} (version {}, since {:.0})", status.name, status.version, status.started)]
             .map(printable),
-        ["looked at".to_owned(), format!("{:.0}", status.at)],
+        ["as of".to_owned(), format!("{:.0}", status.at)],
         ["queue".to_owned(), format!("{} jobs; {taking}", counts.queued)],
         ["warm".to_owned(), format!("{} ready, {} in the making", counts.warm, counts.warming)],
         [
             "workers".to_owned(),
             format!(
-                "{}: {} starting, {} running, {} finished, {} kept; {} count for the limit",
+                "{}: {} starting, {} running, {} finished, {} kept; {} count towards the limit",
                 of(usage.workers as u64, usage.max_workers.map(u64::from), ""),
                 counts.starting,
                 counts.running,
@@ -247,7 +247,7 @@ fn lines(status: &Status) -> String {
         ["vCenter's clock".to_owned(), skew],
     ];
     if let Some(allowed) = status.allowed_by_cds {
-        rows.push(["CDS".to_owned(), format!("answers slowly: {allowed} workers at once")]);
+        rows.push(["CDS".to_owned(), format!("answers slowly: the hatchery starts only {allowed} at once")]);
     }
     if let Some(stopped) = &status.stopped {
         rows.push(["deletions".to_owned(), format!("stopped: {}", printable(stopped))]);
@@ -318,7 +318,7 @@ mod tests {
         let report = Report { braked, started: vec![text("a"), text("b")], ..Report::default() };
         let shown = lines(&Status::new(&host, &report, Vec::new()));
         for line in [
-            "2, without limit: 0 starting, 0 running, 0 finished, 0 kept; 0 count for the limit",
+            "2, without limit: 0 starting, 0 running, 0 finished, 0 kept; 0 count towards the limit",
             "holds 1 back; `rookery hatchery confirm` lets them through",
             "HELD BACK  NAME  WHY\nworker     w     it has no machine",
         ] {

@@ -27,7 +27,9 @@ pub enum Refusal {
     NoModel,
     #[error(transparent)]
     ModelReference(#[from] InvalidModelPath),
-    #[error("worker model {given} lies in a repository, and this hatchery has no V2 session to read it with")]
+    #[error(
+        "worker model {given} lies in a repository, and this hatchery has no token for V2 jobs to read it with"
+    )]
     NoV2Session { given: String },
     #[error("no worker model of this hatchery fits the job")]
     NoModelFits,

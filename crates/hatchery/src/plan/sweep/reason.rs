@@ -138,7 +138,9 @@ impl fmt::Display for Reason {
             Self::NeverRegistered { age, limit } => {
                 write!(f, "its worker has not registered for {}, {} are allowed", short(*age), short(*limit))
             }
-            Self::OrphanedTemplate { age } => write!(f, "a template whose making began {} ago", short(*age)),
+            Self::OrphanedTemplate { age } => {
+                write!(f, "a template that was begun {} ago and never finished", short(*age))
+            }
             Self::Expired { age, limit } => {
                 write!(f, "its worker has run for {}, {} are allowed", short(*age), short(*limit))
             }
@@ -208,21 +210,23 @@ impl fmt::Display for KeepReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Template => f.write_str("it is a template"),
-            Self::Warm => f.write_str("it belongs to the pool"),
+            Self::Warm => f.write_str("it belongs to the warm pool"),
             Self::Busy => f.write_str("it is being worked on"),
             Self::Unconfirmed => f.write_str("the inventory does not show yet what was done to it"),
             Self::Held { until } => write!(f, "it is kept until {until}"),
-            Self::EndUnknown => f.write_str("how its job has ended is asked first"),
+            Self::EndUnknown => f.write_str("CDS is asked first how its job has ended"),
             Self::Unknown => f.write_str("it is not known yet"),
             Self::Unreachable => f.write_str("vCenter does not reach its host"),
             Self::Outside => f.write_str("it is in another folder or resource pool than the settings name"),
-            Self::JobUnread => f.write_str("its worker is not listed; its job is read first"),
-            Self::JobRuns => f.write_str("its worker is not listed, but CDS says that its job runs in it"),
-            Self::Braked => f.write_str("unusually many would go: `rookery hatchery confirm` lets it"),
-            Self::PowerUnknown => f.write_str("whether it runs is not known"),
+            Self::JobUnread => f.write_str("CDS does not list its worker; its job is read first"),
+            Self::JobRuns => f.write_str("CDS does not list its worker, but says that its job runs in it"),
+            Self::Braked => {
+                f.write_str("unusually many would be deleted: `rookery hatchery confirm` allows it")
+            }
+            Self::PowerUnknown => f.write_str("its power state is not known"),
             Self::NeedsEvents => f.write_str("its events were not read yet"),
             Self::HistoryTooShort => f.write_str("vCenter's events do not reach back to its start"),
-            Self::AgeUnknown => f.write_str("nothing tells its age"),
+            Self::AgeUnknown => f.write_str("its age is not known"),
             Self::Young { age, limit } => {
                 write!(f, "{} of {} have passed", short(*age), short(*limit))
             }

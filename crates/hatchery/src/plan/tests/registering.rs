@@ -88,7 +88,7 @@ fn whoever_has_the_temporary_name_of_a_template_is_named() {
     let of_other = marked("buster-tmp", |mark| mark.hatchery_name = "theirs".to_owned());
     let unknown = Machine { recognised: Notes::Unknown.into(), ..vm("buster-tmp") };
     for (machine, told) in [
-        (vm("buster-tmp"), Some("a machine that is not ours is called \"buster-tmp\"")),
+        (vm("buster-tmp"), Some("a machine that is not this hatchery's is called \"buster-tmp\"")),
         (of_other, Some("\"buster-tmp\" is a machine of the hatchery \"theirs\"")),
         (unknown, None),
     ] {

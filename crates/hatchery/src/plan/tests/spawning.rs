@@ -226,10 +226,10 @@ fn no_more_workers_start_than_a_slow_cds_bears() {
     };
     for (allowed, on_their_way, expected) in [
         (4, 3, None),
-        (4, 4, Some("CDS answers slowly: 4 workers at once")),
-        (4, 9, Some("CDS answers slowly: 4 workers at once")),
+        (4, 4, Some("CDS answers slowly: only 4 workers start at once")),
+        (4, 9, Some("CDS answers slowly: only 4 workers start at once")),
         (1, 0, None),
-        (1, 1, Some("CDS answers slowly: 1 worker at once")),
+        (1, 1, Some("CDS answers slowly: only 1 worker starts at once")),
     ] {
         let why = slow(allowed, on_their_way).map(|why| why.to_string());
         assert_eq!(why.as_deref(), expected, "{on_their_way} of {allowed}");

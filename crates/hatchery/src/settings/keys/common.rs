@@ -39,7 +39,7 @@ pub(super) const KEYS: &[Key] = &[
     key(
         "commonConfiguration.api.http.caFile",
         "",
-        "PEM file of the authorities that it is judged by, instead of the system's",
+        "PEM file of the authorities to trust for it, instead of the system's",
         |s| ca_file(&s.api.trust),
     ),
     reloading(key(

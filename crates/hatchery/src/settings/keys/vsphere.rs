@@ -18,12 +18,9 @@ pub(super) const KEYS: &[Key] = &[
         "the password; percent-encoded as the Go hatchery needs it, or as it is",
         |s| secret(Some(&s.vcenter.password)),
     )),
-    key(
-        "caFile",
-        "",
-        "PEM file of the authorities that vCenter is judged by, instead of the system's",
-        |s| ca_file(&s.vcenter.trust),
-    ),
+    key("caFile", "", "PEM file of the authorities to trust for vCenter, instead of the system's", |s| {
+        ca_file(&s.vcenter.trust)
+    }),
     key("thumbprint", "", "SHA-256 of the only certificate of vCenter to trust", |s| {
         match &s.vcenter.trust {
             Trust::Thumbprint(thumbprint) => open(thumbprint),

@@ -59,7 +59,7 @@ fn other_services_and_hatcheries_share_the_file() {
 #[test]
 fn a_file_of_another_hatchery_is_told_from_ours() {
     let problems = lines("[hatchery.swarm]\nname = 'x'");
-    assert!(problems[0].starts_with("hatchery.vsphere: there is no such section"), "{problems:?}");
+    assert!(problems[0].starts_with("hatchery.vsphere: the section is missing"), "{problems:?}");
     assert!(lines("hatchery = 1")[0].starts_with("hatchery: expected a table"));
 }
 

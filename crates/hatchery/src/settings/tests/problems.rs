@@ -16,8 +16,8 @@ fn check_warnings(fragment: &str, expected: &[&str]) {
 
 #[test]
 fn addresses_that_are_not_encrypted_are_warned_about() {
-    let told = "http:// is not encrypted: whoever is on the way reads credentials and may change answers; use \
-                https://";
+    let told =
+        "http:// is not encrypted: anybody on the way can read credentials and change answers; use https://";
     check_warnings("endpoint = 'http://vc.example.com'", &[&format!("endpoint: {told}")]);
     check_warnings(
         "commonConfiguration.api.http.url = 'http://cds.example.com'",
@@ -155,11 +155,13 @@ fn ranges_are_blocks_of_ipv4_that_do_not_overlap() {
     );
     check(
         "iprange = '10.0.0.0/16,10.1.0.0/32'\ngateway = '10.0.0.1'",
-        &["iprange: 65537 addresses are more than 65536: give our share of the network, not all of it"],
+        &["iprange: 65537 addresses are more than 65536: give only this hatchery's share of the network"],
     );
     check(
         "iprange = '0.0.0.0/0'",
-        &["iprange: 4294967296 addresses are more than 65536: give our share of the network, not all of it"],
+        &[
+            "iprange: 4294967296 addresses are more than 65536: give only this hatchery's share of the network",
+        ],
     );
     check(
         "iprange = '10.0.0.0/24'\ngateway = 'gw'\nsubnetMask = '255.0.255.0'\ndns = '1.1.1.1, one'",
@@ -177,7 +179,7 @@ fn odd_networks_are_only_warned_about() {
         "iprange = '10.0.0.5/24'\ngateway = '10.0.1.1'",
         &[
             "iprange: 10.0.0.5/24 means 10.0.0.0/24",
-            "gateway: 10.0.1.1 is not in one network with 10.0.0.0/24, as the mask tells",
+            "gateway: by its mask, 10.0.1.1 is not in one network with 10.0.0.0/24",
         ],
     );
     check_warnings(
@@ -355,7 +357,9 @@ fn a_server_is_trusted_for_one_reason() {
     );
     check(
         "commonConfiguration.api.http = { insecure = true, caFile = '/ca' }",
-        &["commonConfiguration.api.http.caFile: insecure is set too: then no authority is looked at"],
+        &[
+            "commonConfiguration.api.http.caFile: insecure is set too, which trusts any certificate: keep one of them",
+        ],
     );
 }
 

@@ -24,9 +24,10 @@ const CHANGE: Duration = Duration::from_secs(15);
 /// How long what is done may take to be seen.
 const SHOWN: Duration = Duration::from_secs(5);
 
-const ENDING: &str = "the hatchery is ending";
-const NOT_TAKEN_UP: &str = "the hatchery has not taken it up yet; ask for its status";
-const NOT_DONE: &str = "it is not done yet; ask for the status";
+const ENDING: &str = "the hatchery is stopping";
+const NOT_DONE: &str =
+    "the hatchery did not do it in time; `rookery hatchery status` shows whether it has by now";
+const NOT_HELD: &str = "the hatchery did not do it in time; `rookery vm holds` shows whether it has by now";
 
 /// All that answers are made from. Clones share it.
 #[derive(Debug, Clone)]
@@ -66,7 +67,7 @@ impl ControlState {
                 if !dry_run {
                     self.wakes.queues();
                 }
-                "the queues are looked at now".to_owned()
+                "the hatchery reads the queues now".to_owned()
             }
             Request::Hold(order) => {
                 let of = self.meant(order.of).await?;
@@ -84,7 +85,7 @@ impl ControlState {
                 format!("{held_back} of {} held back are let through", list.len())
             }
             Request::Confirm { list } => {
-                self.told(NOT_TAKEN_UP, dry_run, |reply| Message::Confirm(list, reply)).await?
+                self.told(NOT_DONE, dry_run, |reply| Message::Confirm(list, reply)).await?
             }
             Request::Adopt { model } => {
                 self.told(NOT_DONE, dry_run, |reply| Message::Adopt(model, reply)).await?
@@ -106,14 +107,14 @@ impl ControlState {
             let mut report = self.published.report.clone();
             self.reconciler.send(Message::Drain(draining)).await.ok();
             if timeout(CHANGE, report.wait_for(|report| report.draining == draining)).await.is_err() {
-                return Err(NOT_TAKEN_UP.into());
+                return Err(NOT_DONE.into());
             }
             info!(draining, "asked over the control socket");
         }
         Ok(if draining {
-            "no new jobs are taken; workers that run go on".to_owned()
+            "the hatchery takes no new jobs; running workers go on".to_owned()
         } else {
-            "jobs are taken again".to_owned()
+            "the hatchery takes jobs again".to_owned()
         })
     }
 
@@ -139,7 +140,7 @@ impl ControlState {
         dry_run: bool,
         message: impl FnOnce(Reply) -> Message + Send,
     ) -> Result<String, Denied> {
-        let told = self.told("it is not done yet; ask for what is kept", dry_run, message).await?;
+        let told = self.told(NOT_HELD, dry_run, message).await?;
         if dry_run {
             return Ok(told);
         }
@@ -176,7 +177,7 @@ impl ControlState {
         match timeout(CHANGE, answer).await {
             Ok(Ok(lines)) => Ok(lines),
             Ok(Err(_)) => Err(ENDING.into()),
-            Err(_) => Err("it does not answer in time; ask again".into()),
+            Err(_) => Err("the hatchery did not answer in time; ask again".into()),
         }
     }
 }

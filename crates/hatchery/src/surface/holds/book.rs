@@ -41,7 +41,7 @@ impl Book {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(error) => {
                 let aside = path.with_extension("holds-unreadable");
-                error!(%error, file = %path.display(), aside = %aside.display(), "what should be kept cannot be read; ask for it again");
+                error!(%error, file = %path.display(), aside = %aside.display(), "stored requests to keep VMs cannot be read; make them again");
                 fs::rename(path, aside).ok();
                 Vec::new()
             }

@@ -81,7 +81,9 @@ impl Act {
             }
             Action::Delete(one) => (one.name.clone(), one.reason.to_string()),
             Action::Disable { worker, .. } => (worker.name.clone(), "it has no machine".to_owned()),
-            Action::Free(free) => (free.job.to_string(), format!("worker {} serves it no more", free.worker)),
+            Action::Free(free) => {
+                (free.job.to_string(), format!("worker {} no longer serves it", free.worker))
+            }
             Action::Adopt(adoption) => (adoption.name.clone(), "somebody asked for it".to_owned()),
         };
         // Those who read plans know these two by other words.

@@ -66,11 +66,15 @@ pub fn monitoring(
         lines.push(line(LineStatus::Warn, "UnreachableVirtualMachines", value));
     }
     if report.room_unknown {
-        let value = "could not be asked: it keeps nobody out".to_owned();
+        let value = "could not be read: its limits are not enforced until it can".to_owned();
         lines.push(line(LineStatus::Warn, "ResourcePool", value));
     }
     if let Some(allowed) = report.launches.reduced {
-        lines.push(line(LineStatus::Warn, "CDS", format!("answers slowly: {allowed} workers at once")));
+        lines.push(line(
+            LineStatus::Warn,
+            "CDS",
+            format!("answers slowly: the hatchery starts only {allowed} at once"),
+        ));
     }
     if !report.braked.is_empty() {
         let value =
@@ -78,7 +82,7 @@ pub fn monitoring(
         lines.push(line(LineStatus::Warn, "Brake", value));
     }
     if !report.apart.is_empty() {
-        let value = format!("{} are left alone: `rookery hatchery status` tells why", report.apart.len());
+        let value = format!("VMs left alone: {}; `rookery hatchery status` tells why", report.apart.len());
         lines.push(line(LineStatus::Warn, "SetApart", value));
     }
     if let Some(stop) = &report.stopped {
@@ -211,7 +215,7 @@ mod tests {
     fn a_slow_cds_is_a_warning() {
         let launches = super::super::Launches { reduced: Some(4), ..super::super::Launches::default() };
         let lines = lines(&Report { launches, ..Report::default() }, &[]);
-        let value = "answers slowly: 4 workers at once".to_owned();
+        let value = "answers slowly: the hatchery starts only 4 at once".to_owned();
         assert!(lines.contains(&("CDS".to_owned(), value, LineStatus::Warn)), "{lines:?}");
     }
 

@@ -54,7 +54,7 @@ pub(crate) async fn sign_in(settings: &Settings) -> anyhow::Result<()> {
     let key = HatcheryKey::from_pem(&settings.identity.private_key)
         .context("commonConfiguration.rsaPrivateKey cannot be used")?;
     let cds = client(settings, &key)?;
-    let refused = |token| format!("CDS at {} cannot be signed in to with {token}", settings.api.url);
+    let refused = |token| format!("cannot sign in to CDS at {} with {token}", settings.api.url);
     if let Some(v2) = cds.v2() {
         v2.region().await.with_context(|| refused("commonConfiguration.api.tokenV2"))?;
     }
@@ -167,8 +167,7 @@ async fn of_v2(v2: &V2, settings: &Settings) -> Vec<Check> {
 
 /// Where logs go, without CDS.
 fn unasked_cdn(settings: &Settings) -> Finding {
-    said_cdn(settings)
-        .unwrap_or_else(|| Finding::skipped("not checked, because CDS could not be signed in to"))
+    said_cdn(settings).unwrap_or_else(|| Finding::skipped("not checked, because the sign-in to CDS failed"))
 }
 
 fn said_cdn(settings: &Settings) -> Option<Finding> {

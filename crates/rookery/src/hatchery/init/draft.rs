@@ -71,7 +71,7 @@ impl Draft {
                 "# caFile = \"…\"       # or thumbprint: the authorities of this machine are trusted\n",
             ),
             Trust::Insecure => {
-                text.push_str("insecure = true        # anybody may answer: for simulators only\n");
+                text.push_str("insecure = true        # any certificate is trusted: for simulators only\n");
             }
             Trust::CaFile(file) => line(&mut text, "caFile", &path(file)),
             Trust::Thumbprint(thumbprint) => line(&mut text, "thumbprint", &thumbprint.to_string()),
@@ -167,8 +167,8 @@ impl Draft {
 }
 
 const ADDRESSES: &str = "\n# Addresses; without any, VMs ask DHCP\n# iprange = \"10.0.0.0/24\"\n# gateway = \"10.0.0.254\"\n\
-                         # subnetMask = \"255.255.255.0\"\n# dns = \"10.0.0.53\"\n\n# Ceilings of all VMs of this hatchery that are \
-                         on; 0: none\n# maxCpus = 0\n# maxMemoryMB = 0\n";
+                         # subnetMask = \"255.255.255.0\"\n# dns = \"10.0.0.53\"\n\n# Limits for all VMs of this hatchery that are \
+                         on; 0: no limit\n# maxCpus = 0\n# maxMemoryMB = 0\n";
 
 fn quoted(text: &str) -> String {
     Value::String(text.to_owned()).to_string()

@@ -43,7 +43,8 @@ pub static OWN: &[Row] = &[
     gauge(
         "rookery_hatchery_braked",
         &["what"],
-        "What waits for a person since it is unusually much: running VMs that would be deleted, workers that would be disabled, VMs that vanished from the inventory.",
+        "What waits for a person to confirm it, because it is unusually much: running VMs that would be deleted, \
+         workers that would be disabled, VMs that vanished from the inventory.",
         |s, out| {
             let braked = s.report.braked.iter().map(|waiting| waiting.subject.as_str());
             out.words(numbers_of(&words::BRAKED, braked));
@@ -113,7 +114,7 @@ pub static OWN: &[Row] = &[
     gauge(
         "rookery_hatchery_hold_wishes",
         &[],
-        "Wishes to keep the VMs of workers that fail, as long as they wait.",
+        "Open requests to keep the VMs of workers that fail.",
         |s, out| out.value(s.report.wishes.len()),
     ),
     gauge(
@@ -131,7 +132,7 @@ pub static OWN: &[Row] = &[
         "From the moment a job was queued, by the clock of CDS, until its worker was launched, by how it got its VM.",
         |s, out| s.events.waited.iter().for_each(|(way, times)| out.histogram(&[way], times)),
     ),
-    gauge("rookery_hatchery_jobs_queued", &[], "Jobs that wait, as far as they were heard of.", |s, out| {
+    gauge("rookery_hatchery_jobs_queued", &[], "Jobs that wait, as far as this hatchery knows.", |s, out| {
         out.value(s.report.counts.queued);
     }),
     gauge("rookery_hatchery_jobs_waiting", &["reason"], "Jobs that get no worker now, by why.", |s, out| {
@@ -153,7 +154,7 @@ pub static OWN: &[Row] = &[
     counter(
         "rookery_hatchery_leaks_found_total",
         &["kind"],
-        "What was found and put in order of what work that was cut off has left behind.",
+        "Leftovers of interrupted work that were found and cleaned up.",
         |s, out| out.words(s.events.leaks.iter()),
     ),
     histogram(
@@ -162,13 +163,19 @@ pub static OWN: &[Row] = &[
         "How long passes took: looking, planning, beginning and reporting.",
         |s, out| out.histogram(&[], &s.events.passes),
     ),
-    counter("rookery_hatchery_stage_failures_total", &["stage"], "Parts of starts that failed.", |s, out| {
-        out.words(s.events.stage_failures.iter());
-    }),
+    counter(
+        "rookery_hatchery_stage_failures_total",
+        &["stage"],
+        "Stages of worker starts that failed.",
+        |s, out| {
+            out.words(s.events.stage_failures.iter());
+        },
+    ),
     histogram(
         "rookery_hatchery_stage_seconds",
         &["stage"],
-        "How long the parts of starts took that were done: taking the job, claiming or cloning a VM, turning a claimed one on, waiting for its guest, launching the worker.",
+        "How long the stages of worker starts took that succeeded: taking the job, claiming or cloning a VM, turning \
+         a claimed one on, waiting for its guest, launching the worker.",
         |s, out| s.events.stages.iter().for_each(|(stage, times)| out.histogram(&[stage], times)),
     ),
     counter(
@@ -201,7 +208,7 @@ pub static OWN: &[Row] = &[
     gauge(
         "rookery_vcenter_operations",
         &["state"],
-        "Heavy operations that vCenter is at, and those that wait for their turn.",
+        "Heavy operations that vCenter is carrying out, and those that wait for their turn.",
         |s, out| {
             out.labelled(&["running"], s.live.operations_running);
             out.labelled(&["waiting"], s.live.operations_waiting);

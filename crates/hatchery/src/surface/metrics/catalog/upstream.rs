@@ -33,7 +33,7 @@ pub static UPSTREAM: &[Row] = &[
     ),
     counter(
         "cds_hatchery_chan_worker_starter_job_pop",
-        "Jobs that work was begun for: a start, or giving them up.",
+        "Jobs for which a worker was started, or that were failed.",
         |s, out| out.value(s.events.popped.get()),
     ),
     gauge("cds_hatchery_checking_workers", "Workers that check a model, as CDS says.", |s, out| {
@@ -52,7 +52,7 @@ pub static UPSTREAM: &[Row] = &[
         "V2 jobs that CDS has pushed.",
         |s, out| out.value(s.events.pushed.get("v2")),
     ),
-    counter("cds_hatchery_jobs_count", "Jobs of which has become known what they need.", |s, out| {
+    counter("cds_hatchery_jobs_count", "Jobs whose requirements were read.", |s, out| {
         out.value(s.events.known.get());
     }),
     counter("cds_hatchery_jobs_processed_count", "Jobs that a start of a worker was begun for.", |s, out| {
