@@ -33,7 +33,7 @@ pub fn body<T: DeserializeOwned, B: From<String>>(request: &Request) -> Result<T
 /// The time after an advance.
 pub fn advanced<B: From<String>>(now: Timestamp, by: SignedDuration) -> Result<Timestamp, Reply<B>> {
     if !(SignedDuration::ZERO..=LONGEST).contains(&by) {
-        return Err(Reply::error(400, "time can pass forwards, and a year at once at most"));
+        return Err(Reply::error(400, "time can only be advanced, and by a year at most"));
     }
     Ok(now.saturating_add(by).unwrap_or(now))
 }

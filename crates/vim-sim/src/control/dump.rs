@@ -135,14 +135,14 @@ fn check(store: &Store, root: Id) -> Result<(), LoadError> {
     let known: BTreeSet<Id> = store.each().collect();
     for (id, Entity { parent, .. }) in store.entities() {
         if id != root && !parent.is_some_and(|parent| store.exists(parent)) {
-            return wrong(format!("{} is nowhere", id.text()));
+            return wrong(format!("{} has no parent", id.text()));
         }
         // Longer than there are objects: a circle.
         if store.ancestors(id).take(store.count() + 1).count() > store.count() {
-            return wrong(format!("{} is in itself", id.text()));
+            return wrong(format!("{} is its own ancestor", id.text()));
         }
         if !known.contains(&id) {
-            return wrong(format!("nothing is known of {}", id.text()));
+            return wrong(format!("{} has a name and no properties", id.text()));
         }
     }
     for (id, vm) in &store.vms {
@@ -153,17 +153,20 @@ fn check(store: &Store, root: Id) -> Result<(), LoadError> {
             && (0..1 << 40).contains(&vm.memory_mb)
             && (0..1 << 20).contains(&vm.cpus);
         if !sane {
-            return wrong(format!("the VM {} is not whole", id.text()));
+            return wrong(format!(
+                "the VM {} lacks its datastore, host or pool, or has an impossible size",
+                id.text()
+            ));
         }
     }
     for (id, datastore) in &store.datastores {
         let mut sizes = [datastore.capacity, datastore.used, datastore.foreign].into_iter();
         if !store.exists(*id) || !sizes.all(|size| (0..1 << 60).contains(&size)) {
-            return wrong(format!("the datastore {} is not whole", id.text()));
+            return wrong(format!("the datastore {} lacks its name or has an impossible size", id.text()));
         }
     }
     if store.entities().any(|(id, _)| id.number > store.last_number()) || root.kind != Kind::Folder {
-        return wrong("there are references that were never given out".to_owned());
+        return wrong("a reference has a number above last_number, or the root is no folder".to_owned());
     }
     Ok(())
 }

@@ -49,17 +49,17 @@ fn read(request: &Request) -> Result<Control, Reply> {
         ("POST", "deeds", None) => body(request).map(Control::Do),
         ("POST", "time", None) => match body(request)? {
             Time { advance: Span::Constant(by) } => Ok(Control::Advance(by)),
-            Time { .. } => Err(Reply::error(400, "time passes by a constant, such as 5m")),
+            Time { .. } => Err(Reply::error(400, "the simulator advances by a fixed time only, such as 5m")),
         },
         ("PATCH", "settings", None) => body(request).map(Box::new).map(Control::Set),
         ("GET", "check", None) => Ok(Control::Check),
         ("GET", "world", None) => Ok(Control::Dump),
         ("PUT", "world", None) => match std::str::from_utf8(&request.body) {
             Ok(text) => Ok(Control::Load(text.to_owned())),
-            Err(_) => Err(Reply::error(400, "a world is text")),
+            Err(_) => Err(Reply::error(400, "the dump is not UTF-8 text")),
         },
         (_, "" | "rules" | "deeds" | "time" | "settings" | "check" | "world", None) => {
-            Err(Reply::error(405, "this cannot be done here"))
+            Err(Reply::error(405, "this method is not allowed here"))
         }
         _ => Err(Reply::error(404, "there is nothing here")),
     }

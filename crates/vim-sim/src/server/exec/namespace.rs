@@ -203,7 +203,11 @@ async fn complaints(errors: Option<ChildStderr>) -> String {
         tokio::time::timeout(PATIENCE, errors.read_to_string(&mut text)).await.ok();
     }
     let text = text.trim().replace('\n', "; ");
-    if text.is_empty() { "the namespaces did not come about, and nothing said why".to_owned() } else { text }
+    if text.is_empty() {
+        "the namespaces could not be made, and unshare gave no reason".to_owned()
+    } else {
+        text
+    }
 }
 
 /// A program of util-linux, with the rights of an ordinary user.
