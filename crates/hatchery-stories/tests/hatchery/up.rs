@@ -101,7 +101,9 @@ async fn a_job_that_fails_makes_it_fail_and_is_named() {
     let (said, code) = run(&arguments).await;
     assert_eq!(code, Some(1), "{said}");
     assert!(
-        said.contains("was to succeed and has ended as Fail; its log ends with: this one is meant to fail"),
+        said.contains(
+            "should have succeeded, but ended as Fail; its log ends with: this one is meant to fail"
+        ),
         "{said}"
     );
     let expected = BTreeMap::from([("Fail".to_owned(), 1), ("Success".to_owned(), 5)]);

@@ -159,7 +159,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "vm release",
         &[
-            ("rookery vm release brave-curie --name h1", "let it go"),
+            ("rookery vm release brave-curie --name h1", "the hatchery may delete it again"),
             ("rookery vm release --model debian-12 --name h1", "all of a model, and keep no further ones"),
         ],
     ),
@@ -237,7 +237,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "hatchery adopt-vm",
         &[("rookery hatchery adopt-vm vm-63 --name h1", "by its id, since names may be the same")],
     ),
-    ("hatchery unmark", &[("rookery hatchery unmark vm-63 --name h1", "it is nobody's then")]),
+    (
+        "hatchery unmark",
+        &[("rookery hatchery unmark vm-63 --name h1", "removes the hatchery's mark from it")],
+    ),
     (
         "explain",
         &[

@@ -137,8 +137,8 @@ fn all_problems_are_told_at_once() {
       vcenter.password: is not set; give --password-file, GOVC_PASSWORD, ROOKERY_VCENTER__PASSWORD or the key in a settings file
       vcenter.ca-file (environment GOVC_TLS_CA_CERTS): /nowhere/ca.pem cannot be read: No such file or directory (os error 2)
       vcenter.thumbprint (file HOME/.config/rookery/rookery.toml): a thumbprint is the certificate's SHA-256: 64 hexadecimal digits, with or without colons
-      vcenter.ca-file (environment GOVC_TLS_CA_CERTS): contradicts vcenter.thumbprint (file HOME/.config/rookery/rookery.toml) and vcenter.insecure (environment GOVC_INSECURE): keep one; which one counts is not guessed
-      vcenter.call-timeout (file HOME/.config/rookery/rookery.toml): must be longer than nothing
+      vcenter.ca-file (environment GOVC_TLS_CA_CERTS): contradicts vcenter.thumbprint (file HOME/.config/rookery/rookery.toml) and vcenter.insecure (environment GOVC_INSECURE): keep only one of them
+      vcenter.call-timeout (file HOME/.config/rookery/rookery.toml): must be more than zero
     ");
 }
 

@@ -49,7 +49,10 @@ impl Args {
 
 pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     if !args.listen.ip().is_loopback() {
-        bail!("--listen {} must be a loopback address: a simulator guards nothing", args.listen);
+        bail!(
+            "--listen {} must be a loopback address: the simulator lets in whoever can reach it",
+            args.listen
+        );
     }
     let config = args.config()?;
     let key = SigningKey::generate().context("no key for signing sessions could be made")?;

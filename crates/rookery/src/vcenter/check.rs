@@ -99,7 +99,7 @@ fn flag_of(path: &str) -> &str {
 fn timeout(settings: &Settings, problems: &mut Problems, path: &str) -> Option<Duration> {
     let given = settings.duration(path);
     if given == Some(Duration::ZERO) {
-        problems.push(path, "must be longer than nothing");
+        problems.push(path, "must be more than zero");
     }
     given
 }
@@ -140,8 +140,7 @@ pub(crate) fn trust(settings: &Settings, problems: &mut Problems) -> Option<Trus
             origin.map_or_else(|| (*key).to_owned(), |origin| format!("{key} ({origin})"))
         };
         let others: Vec<_> = others.iter().map(named).collect();
-        let message =
-            format!("contradicts {}: keep one; which one counts is not guessed", others.join(" and "));
+        let message = format!("contradicts {}: keep only one of them", others.join(" and "));
         problems.push(*first, message);
     }
     match (ca_file, thumbprint) {

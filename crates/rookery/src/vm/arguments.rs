@@ -42,7 +42,7 @@ pub(super) fn disk_kb(text: &str) -> Result<i64, String> {
 fn whole(text: &str, unit: u64, name: &str) -> Result<i64, String> {
     let bytes = text.parse::<Size>().map_err(|error| error.to_string())?.bytes();
     if bytes == 0 || bytes % unit != 0 {
-        return Err(format!("expected a whole number of {name}, and more than none, found {text:?}"));
+        return Err(format!("expected a whole number of {name} above zero, found {text:?}"));
     }
     i64::try_from(bytes / unit).map_err(|error| error.to_string())
 }
@@ -50,7 +50,7 @@ fn whole(text: &str, unit: u64, name: &str) -> Result<i64, String> {
 /// A number of CPUs.
 pub(super) fn cpus(text: &str) -> Result<i32, String> {
     let count = text.parse().ok().filter(|count| *count > 0);
-    count.ok_or_else(|| format!("expected a number of CPUs from 1 on, found {text:?}"))
+    count.ok_or_else(|| format!("expected a number of CPUs of at least 1, found {text:?}"))
 }
 
 /// The name of something in vCenter: one line.

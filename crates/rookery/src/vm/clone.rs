@@ -220,7 +220,7 @@ pub(super) fn unfinished(
     let error = anyhow::Error::new(error);
     match left {
         Some(vm) => error.context(format!(
-            "{name:?} is not finished; correct it, or remove it with `rookery vm destroy {}`",
+            "{name:?} exists, but not as it was ordered; correct it, or remove it with `rookery vm destroy {}`",
             vm.id()
         )),
         None => error,
@@ -308,7 +308,8 @@ mod tests {
         let vm = MoRef::new("VirtualMachine", "vm-70");
         assert_eq!(
             told(Some(vm)),
-            "\"nest\" is not finished; correct it, or remove it with `rookery vm destroy vm-70`: no notes"
+            "\"nest\" exists, but not as it was ordered; correct it, or remove it with `rookery vm destroy vm-70`: \
+             no notes"
         );
         assert_eq!(told(None), "no notes");
     }
@@ -328,7 +329,7 @@ mod tests {
         let line = "--cpus none --memory 8GB --set x --ip 192.0.2.17 --dhcp --dns here";
         insta::assert_snapshot!(checked(&line.split_whitespace().collect::<Vec<_>>()).unwrap_err(), @r#"
         6 problems in the arguments:
-          --cpus: expected a number of CPUs from 1 on, found "none"
+          --cpus: expected a number of CPUs of at least 1, found "none"
           --memory: expected a size with its unit, such as "512MiB", "4GiB" or "2TiB" (the units are KiB, MiB, GiB and TiB), found "8GB"
           --set: expected KEY=VALUE, found "x"
           --dns: invalid IP address syntax

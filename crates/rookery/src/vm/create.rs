@@ -355,7 +355,7 @@ mod tests {
         let line = "--cpus 0 --memory 8 --disk big --iso x.iso --boot floppy,disk2,network,disk0,cdrom2 --uuid u --set s";
         insta::assert_snapshot!(checked(&line.split_whitespace().collect::<Vec<_>>()).unwrap_err(), @r#"
         11 problems in the arguments:
-          --cpus: expected a number of CPUs from 1 on, found "0"
+          --cpus: expected a number of CPUs of at least 1, found "0"
           --memory: expected a size with its unit, such as "512MiB", "4GiB" or "2TiB" (the units are KiB, MiB, GiB and TiB), found "8"
           --disk: expected a size with its unit, such as "512MiB", "4GiB" or "2TiB" (the units are KiB, MiB, GiB and TiB), found "big"
           --iso: expected a path such as "[datastore] iso/x.iso", found "x.iso"

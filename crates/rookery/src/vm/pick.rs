@@ -19,7 +19,7 @@ pub enum PickError {
         /// Names that may have been meant, the nearest first.
         similar: Vec<String>,
     },
-    #[error("several VMs are meant by {given:?}, give the id of one: {}", candidates.join(", "))]
+    #[error("{given:?} may mean several VMs, give the id of one: {}", candidates.join(", "))]
     Ambiguous {
         given: String,
         /// The VMs that it may mean.
@@ -85,7 +85,8 @@ fn similar(vms: &[&Arc<Vm>], given: &str) -> Vec<String> {
 fn suggestion(given: &str, similar: &[String]) -> String {
     if given.contains(['*', '?']) {
         return format!(
-            "; a name is taken as it is here: `rookery vm ls '{given}'` lists what a pattern means"
+            "; names are taken literally here: `rookery vm ls '{given}'` lists the VMs that fit a pattern, and \
+             --all-matching, where a command has it, takes them all"
         );
     }
     let quoted: Vec<_> = similar.iter().map(|name| format!("{name:?}")).collect();
@@ -122,13 +123,16 @@ mod tests {
     fn what_may_mean_several_is_refused_with_their_ids() {
         check(
             "twin",
-            Err("several VMs are meant by \"twin\", give the id of one: \
-                 vm-3 in folder group-v3, vm-4 in folder group-v3"),
+            Err(
+                "\"twin\" may mean several VMs, give the id of one: vm-3 in folder group-v3, vm-4 in folder group-v3",
+            ),
         );
         check(
             "vm-6",
-            Err("several VMs are meant by \"vm-6\", give the id of one: vm-5 in folder group-v3, \
-                 VirtualMachine:vm-6 named \"100% / größe\" in folder group-v3"),
+            Err(
+                "\"vm-6\" may mean several VMs, give the id of one: vm-5 in folder group-v3, VirtualMachine:vm-6 \
+                 named \"100% / größe\" in folder group-v3",
+            ),
         );
     }
 
@@ -140,7 +144,8 @@ mod tests {
         check(
             "web-*",
             Err(
-                "there is no VM \"web-*\"; a name is taken as it is here: `rookery vm ls 'web-*'` lists what a pattern means",
+                "there is no VM \"web-*\"; names are taken literally here: `rookery vm ls 'web-*'` lists the VMs \
+                 that fit a pattern, and --all-matching, where a command has it, takes them all",
             ),
         );
     }

@@ -80,7 +80,7 @@ fn pick<'s>(snapshots: &'s [VmSnapshot], vm: &str, given: &str) -> anyhow::Resul
         }
         several => {
             let ids = listed(&mut several.iter().map(|one| one.id.id().to_owned()));
-            format!("several snapshots of {vm:?} are meant by {given:?}, give the id of one: {ids}")
+            format!("{given:?} may mean several snapshots of {vm:?}, give the id of one: {ids}")
         }
     };
     Err(Exit::Unclear.because(format!("nothing was changed: {why}")))
@@ -143,7 +143,7 @@ mod tests {
         check("s-3", Ok("s-3"));
         check(
             "before",
-            Err("several snapshots of \"web-1\" are meant by \"before\", give the id of one: s-2, s-3"),
+            Err("\"before\" may mean several snapshots of \"web-1\", give the id of one: s-2, s-3"),
         );
         check(
             "x",

@@ -132,7 +132,7 @@ fn trusted(observed: &Observed, source: Source) -> Finding {
                 ),
                 Ok(None) | Err(_) => format!("set {ca_file} or {pin} instead of insecure"),
             };
-            let seen = format!("anybody is trusted (insecure); the server shows {}", shown(observed));
+            let seen = format!("any certificate is trusted (insecure); the server shows {}", shown(observed));
             return Finding::warning(seen, advice);
         }
     };

@@ -188,7 +188,7 @@ fn refuse(args: &Args, problems: &mut Problems) {
         "--dump",
         "nothing is simulated that could be written",
     );
-    let own_guests = "what runs in the guests of a real vCenter is not for us to choose";
+    let own_guests = "Rookery cannot choose what runs in the guests of a real vCenter";
     refuse(vcenter && simulated.guests != GuestMode::Auto, "--guests", own_guests);
     let here = cds && !vcenter;
     let surprise = "the jobs of a real CDS would run on this machine, share its network and read files that anybody may \

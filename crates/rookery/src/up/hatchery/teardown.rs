@@ -83,7 +83,7 @@ pub(super) async fn from_vcenter(
     let (mut lines, all_gone) = cleared.with_context(|| teardown.not_all_removed())?;
     for work in &unfinished {
         let work = printable(work);
-        lines.push(format!("wrong        {work} did not end in time; what it makes may still appear"));
+        lines.push(format!("wrong        {work} did not end in time; a VM that it makes may still appear"));
     }
     // Whoever read it may have gone, which is no reason to fail.
     out.line(&lines.join("\n")).await.ok();
@@ -99,7 +99,7 @@ pub(super) async fn from_cds(hatchery: Running) {
     })
     .await;
     for job in cut_off {
-        remark(&format!("{} is cut off; CDS will notice", printable(&job)));
+        remark(&format!("{} is interrupted; CDS will notice", printable(&job)));
     }
     hatchery.stop().await;
 }
@@ -131,7 +131,7 @@ async fn drain(hatchery: &Running, under_way: impl Fn(&Report) -> Vec<String>) -
             changed = report.changed() => if changed.is_err() { return left },
             () = sleep_until(deadline.min(tell)) => {
                 let left: Vec<_> = left.iter().map(|work| printable(work)).collect();
-                remark(&format!("waiting for: {}; another signal ends it at once", left.join(", ")));
+                remark(&format!("waiting for: {}; another signal (Ctrl-C) ends the wait", left.join(", ")));
                 tell = Instant::now() + TELL;
             }
         }

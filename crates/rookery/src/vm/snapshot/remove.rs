@@ -24,7 +24,7 @@ pub struct Args {
     /// The snapshot's name, or its id such as snapshot-9
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     snapshot: String,
-    /// Remove the snapshots that stand on it, too
+    /// Remove the snapshots below it, too
     #[arg(long)]
     children: bool,
     /// Do not ask for confirmation
@@ -66,7 +66,7 @@ fn doomed<'s>(snapshots: &'s [VmSnapshot], snapshot: &'s VmSnapshot, children: b
 
 fn described(snapshot: &VmSnapshot, count: usize) -> String {
     let this = format!("snapshot {} ({})", snapshot.name, snapshot.id.id());
-    if count > 1 { format!("{this} and {} that stand on it", count - 1) } else { this }
+    if count > 1 { format!("{this} and {} below it", count - 1) } else { this }
 }
 
 async fn remove(
@@ -80,7 +80,7 @@ async fn remove(
         // vCenter removes whatever stands on it then: it must be what was counted.
         let now = session.machines().snapshots(&vm.id).await?;
         if self::doomed(&now, snapshot, true) != *doomed {
-            bail!("nothing was removed: other snapshots stand on it now");
+            bail!("nothing was removed: the snapshots below it have changed meanwhile");
         }
     }
     let what = format!("remove snapshot {} of", snapshot.id.id());
@@ -101,6 +101,6 @@ mod tests {
         let count = |snapshot, children| doomed(&snapshots, snapshot, children).len();
         assert_eq!((count(base, true), count(base, false), count(before, true)), (4, 1, 2));
         assert_eq!(described(base, 1), "snapshot base (s-1)");
-        assert_eq!(described(base, 4), "snapshot base (s-1) and 3 that stand on it");
+        assert_eq!(described(base, 4), "snapshot base (s-1) and 3 below it");
     }
 }

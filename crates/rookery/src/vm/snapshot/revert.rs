@@ -43,7 +43,8 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
         if !args.yes {
             let vm = format!("{} ({}, {})", printable(&vm.name), vm.id.id(), printable(power_of(vm)));
             let to = format!("snapshot {} of {}", printable(name), moment(snapshot.created));
-            let question = format!("revert {vm} to {to}? what no snapshot has kept is lost");
+            let lost = "all changes since then that are in no other snapshot are lost";
+            let question = format!("revert {vm} to {to}? {lost}");
             confirm(question, "nothing was reverted").await?;
         }
         let what = format!("revert to snapshot {id} of");

@@ -66,7 +66,7 @@ async fn a_name_that_several_vms_bear_is_refused_with_the_ids_to_choose_from() {
     let (one, other) = (id_of(&govc, "DC0_H0_VM0").await, id_of(&govc, "DC1_H0_VM0").await);
     govc.run(&["object.rename", "/DC1/vm/DC1_H0_VM0", "DC0_H0_VM0"]).await;
 
-    let words = ["several VMs are meant by \"DC0_H0_VM0\"", &one, &other];
+    let words = ["\"DC0_H0_VM0\" may mean several VMs", &one, &other];
     refused(rookery(&vcsim, &["vm", "info", "DC0_H0_VM0"]).await, 7, &words);
     refused(rookery(&vcsim, &["vm", "rename", "DC0_H0_VM0", "x"]).await, 7, &words);
     refused(rookery(&vcsim, &["vm", "power", "off", "DC0_H0_VM0"]).await, 7, &words);

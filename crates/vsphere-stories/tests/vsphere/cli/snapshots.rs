@@ -56,7 +56,7 @@ async fn snapshots_are_taken_listed_gone_back_to_and_removed() {
     assert_eq!((&removed["outcome"], &removed["action"]), (&json!("done"), &json!("snapshot_remove")));
     assert_eq!(tree(&govc).await, ["base", "base/after", "base/aside"]);
     let told = printed(rookery(&vcsim, &["vm", "snapshot", "rm", VM, "base", "--children", "--yes"]).await);
-    assert!(told.ends_with(" and 2 that stand on it removed\n"), "{told}");
+    assert!(told.ends_with(" and 2 below it removed\n"), "{told}");
     assert_eq!(json(rookery(&vcsim, &["vm", "snapshot", "ls", VM, "-o", "json"]).await), json!([]));
     assert_eq!(govc.run(&["snapshot.tree", "-vm", VM]).await, "");
     assert_eq!(govc.sessions().await, Vec::<String>::new());

@@ -79,7 +79,7 @@ pub(super) fn failures(jobs: &[Job], wanted: u64, all_well: bool) -> Vec<String>
         if !job.status.is_final() {
             wrong.push(format!("job {} has not ended, it is {}; {}", job.id, job.status, last_word(job)));
         } else if all_well && !well {
-            let how = format!("job {} was to succeed and has ended as {}", job.id, job.status);
+            let how = format!("job {} should have succeeded, but ended as {}", job.id, job.status);
             wrong.push(format!("{how}; {}", last_word(job)));
         }
     }
@@ -89,7 +89,7 @@ pub(super) fn failures(jobs: &[Job], wanted: u64, all_well: bool) -> Vec<String>
 fn last_word(job: &Job) -> String {
     match job.logs.lines().last() {
         Some(line) => format!("its log ends with: {line} (--dump DIR keeps all of it)"),
-        None => "it has logged nothing: no worker may have run it (--dump DIR keeps its history)".to_owned(),
+        None => "it has logged nothing: perhaps no worker ran it (--dump DIR keeps its history)".to_owned(),
     }
 }
 
