@@ -18,7 +18,7 @@ async fn history_snapshot_and_removal_are_as_govc_sees_them() {
     assert!(all.lines().count() > 5 && all.starts_with("TIME"), "{all}");
 
     for _ in 0..2 {
-        let taken = printed(rookery(&vcsim, &["vm", "snapshot", "DC0_H0_VM0", "base"]).await);
+        let taken = printed(rookery(&vcsim, &["vm", "snapshot", "take", "DC0_H0_VM0", "base"]).await);
         assert!(taken.starts_with("DC0_H0_VM0: snapshot base is snapshot-"), "{taken}");
     }
     assert_eq!(govc.run(&["snapshot.tree", "-vm", "DC0_H0_VM0"]).await.matches("base").count(), 1);

@@ -46,7 +46,7 @@ async fn a_control_character_is_refused_wherever_it_would_be_sent() {
         (&["clone", vm, "a", "--folder", "\u{1}"], "--folder: "),
         (&["create", "a\tb"], "NAME: "),
         (&["create", "a", "--annotation", "\u{1}"], "--annotation: "),
-        (&["snapshot", vm, "\u{1}"], "SNAPSHOT: "),
+        (&["snapshot", "take", vm, "\u{1}"], "SNAPSHOT: "),
     ] {
         refused(rookery(&vcsim, &[&["vm"], arguments].concat()).await, 2, &[place]);
     }
