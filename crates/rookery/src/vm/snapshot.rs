@@ -43,16 +43,14 @@ impl Command {
 
     /// What is wrong with the arguments, told without a login.
     pub(super) fn check(&self) -> anyhow::Result<()> {
-        if let Self::Take(on) = self { on.args.words().map(drop).map_err(Into::into) } else { Ok(()) }
+        if let Self::Take(on) = self { Ok(on.args.check()?) } else { Ok(()) }
     }
 
     /// Whether it changes anything.
     pub(super) fn changes(&self) -> bool {
         match self {
-            Self::Take(on) => !on.args.changing.dry_run,
+            Self::Take(_) | Self::Revert(_) | Self::Rm(_) => true,
             Self::Ls(_) => false,
-            Self::Revert(on) => !on.args.changing.dry_run,
-            Self::Rm(on) => !on.args.changing.dry_run,
         }
     }
 }
