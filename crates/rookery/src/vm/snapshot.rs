@@ -5,9 +5,12 @@ mod remove;
 mod revert;
 mod take;
 
+use std::sync::Arc;
+
 use clap::Subcommand;
+use clap::builder::NonEmptyStringValueParser;
 use rookery_vim::MoRef;
-use rookery_vim_client::VmSnapshot;
+use rookery_vim_client::{Vm, VmSnapshot};
 
 pub(super) use ls::{Row as SnapshotRow, rows as snapshot_rows};
 
@@ -15,7 +18,7 @@ use super::OnVcenter;
 use crate::Ending;
 use crate::cli::Connect;
 use crate::exit::Exit;
-use crate::output::Out;
+use crate::output::{Out, confirm};
 use crate::session::Session;
 
 /// What to do with the snapshots of VMs.
@@ -61,6 +64,37 @@ pub(super) async fn run(session: &Session, command: &Command, out: &mut Out) -> 
         Command::Ls(on) => ls::run(session, &on.args, out).await,
         Command::Revert(on) => revert::run(session, &on.args, out).await,
         Command::Rm(on) => remove::run(session, &on.args, out).await,
+    }
+}
+
+/// The one snapshot to which something is done that nobody can undo.
+#[derive(Debug, clap::Args)]
+struct One {
+    /// Its name, or its id such as vm-63
+    vm: String,
+    /// The snapshot's name, or its id such as snapshot-9
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    snapshot: String,
+    /// Do not ask for confirmation
+    #[arg(long)]
+    yes: bool,
+}
+
+impl One {
+    /// Its VM, all snapshots of that, and the one.
+    async fn find<'s>(
+        &self,
+        session: &'s Session,
+    ) -> anyhow::Result<(&'s Arc<Vm>, Vec<VmSnapshot>, VmSnapshot)> {
+        let vm = super::pick(session.first.vms(), &self.vm)?;
+        let snapshots = session.machines().snapshots(&vm.id).await?;
+        let one = pick(&snapshots, &vm.name, &self.snapshot)?.clone();
+        Ok((vm, snapshots, one))
+    }
+
+    /// Asks, unless it is said that nobody is to be asked.
+    async fn confirm(&self, question: String, otherwise: &str) -> anyhow::Result<()> {
+        if self.yes { Ok(()) } else { confirm(question, otherwise).await }
     }
 }
 
