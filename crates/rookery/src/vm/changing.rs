@@ -93,20 +93,22 @@ impl Matching {
         confirm(format!("{question} ({} {noun})?", chosen.len()), "nothing was changed").await
     }
 
-    /// Fails if a VM is not any more what a pattern meant when it was listed: somebody may have taken their time.
+    /// Fails if a VM is not any more what a pattern meant when it was listed.
     pub(super) async fn check(&self, session: &Session, listed: &Vm) -> anyhow::Result<()> {
-        if self.all_matching.is_none() {
-            return Ok(());
-        }
-        // Not the live inventory, which may be a moment behind.
-        let now = match properties_of(session.client(), &listed.id, &["name", "config.template"]).await {
-            Err(error) if error.is_not_found() => None,
-            read => Some(read?),
-        };
-        let text = |path| now.as_ref()?.get(path).map(|node: &Node| node.text.as_str());
-        let name = text("name").map(unescape);
-        as_listed(listed, name.as_deref(), text("config.template").map(|text| text == "true"))
+        if self.all_matching.is_none() { Ok(()) } else { still_as_listed(session, listed).await }
     }
+}
+
+/// Fails if a VM is not any more what it was when somebody was asked about it, who may have taken their time.
+pub(super) async fn still_as_listed(session: &Session, listed: &Vm) -> anyhow::Result<()> {
+    // Not the live inventory, which may be a moment behind.
+    let now = match properties_of(session.client(), &listed.id, &["name", "config.template"]).await {
+        Err(error) if error.is_not_found() => None,
+        read => Some(read?),
+    };
+    let text = |path| now.as_ref()?.get(path).map(|node: &Node| node.text.as_str());
+    let name = text("name").map(unescape);
+    as_listed(listed, name.as_deref(), text("config.template").map(|text| text == "true"))
 }
 
 fn listed(chosen: &[Arc<Vm>]) -> String {

@@ -7,6 +7,7 @@ mod take;
 
 use std::sync::Arc;
 
+use anyhow::Context as _;
 use clap::Subcommand;
 use clap::builder::NonEmptyStringValueParser;
 use rookery_vim::MoRef;
@@ -15,6 +16,7 @@ use rookery_vim_client::{Vm, VmSnapshot};
 pub(super) use ls::{Row as SnapshotRow, rows as snapshot_rows};
 
 use super::OnVcenter;
+use super::changing::still_as_listed;
 use crate::Ending;
 use crate::cli::Connect;
 use crate::exit::Exit;
@@ -92,9 +94,19 @@ impl One {
         Ok((vm, snapshots, one))
     }
 
-    /// Asks, unless it is said that nobody is to be asked.
-    async fn confirm(&self, question: String, otherwise: &str) -> anyhow::Result<()> {
-        if self.yes { Ok(()) } else { confirm(question, otherwise).await }
+    /// Asks, unless it is said that nobody is to be asked; then looks whether the VM still is what was asked about.
+    async fn confirm(
+        &self,
+        session: &Session,
+        vm: &Vm,
+        question: String,
+        otherwise: &str,
+    ) -> anyhow::Result<()> {
+        if self.yes {
+            return Ok(());
+        }
+        confirm(question, otherwise).await?;
+        still_as_listed(session, vm).await.with_context(|| vm.name.clone())
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
     } else {
         let of = format!("{} ({})", printable(&vm.name), vm.id.id());
         let question = format!("remove {} of {of}? nobody can go back to it then", printable(&what));
-        args.one.confirm(question, "nothing was removed").await?;
+        args.one.confirm(session, vm, question, "nothing was removed").await?;
         remove(session, vm, &snapshot, &doomed, args).await.map(|()| Did::done(format!("{what} removed")))
     };
     let mut report = args.changing.report(out);

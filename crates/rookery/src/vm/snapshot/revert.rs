@@ -34,7 +34,7 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
         let of = format!("{} ({}, {})", printable(&vm.name), vm.id.id(), printable(power_of(vm)));
         let to = format!("snapshot {} of {}", printable(name), moment(snapshot.created));
         let question = format!("revert {of} to {to}? what no snapshot has kept is lost");
-        args.one.confirm(question, "nothing was reverted").await?;
+        args.one.confirm(session, vm, question, "nothing was reverted").await?;
         let what = format!("revert to snapshot {id} of");
         let reverted = session.machines().revert_to_snapshot(&snapshot.id, args.wait);
         let reverted = session.orders.during(order(&what, vm), reverted).await;
