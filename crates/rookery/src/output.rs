@@ -24,7 +24,7 @@ pub use local_time::LocalTime;
 pub use printable::{printable, printable_lines};
 pub use progress::{StatusLine, showing_progress};
 pub use report::{ActionResult, Did, Outcome, Report, Subject};
-pub use table::table;
+pub use table::{plain_table, table};
 pub use value_text::value_text;
 
 /// Why a result did not reach its reader.

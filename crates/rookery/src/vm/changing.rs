@@ -14,7 +14,7 @@ use super::Glob;
 use super::pick::pick_all;
 use super::words::power_of;
 use crate::exit::Exit;
-use crate::output::{Did, Format, Out, Report, Subject, confirm, printable, remark, table};
+use crate::output::{Did, Format, Out, Report, Subject, confirm, plain_table, printable, remark};
 use crate::session::Session;
 
 /// How a change is told, and whether it is made.
@@ -113,7 +113,7 @@ pub(super) async fn still_as_listed(session: &Session, listed: &Vm) -> anyhow::R
 
 fn listed(chosen: &[Arc<Vm>]) -> String {
     let row = |vm: &Arc<Vm>| [printable(&vm.name), printable(power_of(vm)), vm.id.id().to_owned()];
-    table(["NAME", "POWER", "ID"], chosen.iter().map(row))
+    plain_table(["NAME", "POWER", "ID"], chosen.iter().map(row))
 }
 
 /// Whether a VM is still what was listed, now that it has this name and is, or is not, a template.
