@@ -176,6 +176,12 @@ pub(crate) async fn run(loaded: &Loaded, command: Command, out: &mut Out) -> any
     if let Command::Run(on) = &command {
         on.args.args.check()?;
     }
+    if let Command::Upload(on) = &command {
+        on.args.args.check()?;
+    }
+    if let Command::Download(on) = &command {
+        on.args.args.check()?;
+    }
     if let Command::Snapshot { command } = &command {
         command.check()?;
     }

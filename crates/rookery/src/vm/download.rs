@@ -8,11 +8,13 @@ use std::sync::atomic::AtomicU64;
 
 use anyhow::{Context as _, bail};
 use clap::builder::NonEmptyStringValueParser;
+use rookery_daemon::settings::Problems;
 use rookery_vim_client::{GuestError, GuestFileError, GuestUser, Guests, TransferError, Vm};
 use tempfile::NamedTempFile;
 use tokio::fs::File;
 use tokio_util::io::InspectWriter;
 
+use super::arguments::{WrongArguments, for_guest};
 use super::changing::subject;
 use super::guest::has_guest;
 use super::pick;
@@ -34,6 +36,14 @@ pub struct Args {
     /// How to tell what was done; beside the content if that goes to standard output
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = Format::of_one())]
     output: Format,
+}
+
+impl Args {
+    pub(super) fn check(&self) -> Result<(), WrongArguments> {
+        let mut problems = Problems::new();
+        let remote = problems.keep("REMOTE", for_guest(&self.remote));
+        WrongArguments::unless(problems, remote.map(drop))
+    }
 }
 
 pub(super) async fn run(

@@ -138,6 +138,17 @@ async fn without_a_guest_or_a_user_of_it_nothing_is_run() {
     let login = ["vm", "run", VM, "--guest-user", "worker", "--guest-password-file", text(&secret)];
     let outcome = Program::against(&vcsim, &login).and(&["--", "/bin/echo", "hatched"]).run().await;
     assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "hatched\n"), "{}", outcome.stderr);
+    // `--dry-run` said that it would be done, and without that it failed with 1.
+    let remote = "/tmp/a\u{1}";
+    for line in [
+        &["vm", "run", VM, "--dry-run", "--", remote][..],
+        &["vm", "run", VM, "--", remote],
+        &["vm", "upload", VM, text(&secret), remote, "--dry-run"],
+        &["vm", "upload", VM, text(&secret), remote],
+        &["vm", "download", VM, remote, "-"],
+    ] {
+        refused(as_worker(&vcsim, line).run().await, 2, &["contains the control character U+0001"]);
+    }
     let bare = as_worker(&vcsim, &["vm", "run", "DC0_H0_VM1", "--", "/bin/true"]).run().await;
     refused(bare, 1, &["VMware Tools do not run in the guest of \"DC0_H0_VM1\""]);
 }
