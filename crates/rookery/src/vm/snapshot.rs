@@ -110,9 +110,10 @@ impl One {
     }
 }
 
-/// The snapshot of this name or id.
+/// The snapshot of this name or id. `VirtualMachineSnapshot:snapshot-9` is always an id.
 fn pick<'s>(snapshots: &'s [VmSnapshot], vm: &str, given: &str) -> anyhow::Result<&'s VmSnapshot> {
-    let is_meant = |one: &&VmSnapshot| one.name == given || one.id.id() == given;
+    let is_meant =
+        |one: &&VmSnapshot| one.name == given || one.id.id() == given || one.id.to_string() == given;
     let meant: Vec<_> = snapshots.iter().filter(is_meant).collect();
     let listed = |all: &mut dyn Iterator<Item = String>| all.collect::<Vec<_>>().join(", ");
     let why = match meant.as_slice() {
@@ -123,7 +124,10 @@ fn pick<'s>(snapshots: &'s [VmSnapshot], vm: &str, given: &str) -> anyhow::Resul
             format!("{vm:?} has no snapshot {given:?}; it has: {names}")
         }
         several => {
-            let ids = listed(&mut several.iter().map(|one| one.id.id().to_owned()));
+            // A name may be the id of another one: then only the whole reference is clear.
+            let is_id = several.iter().any(|one| one.id.id() == given);
+            let id = |one: &&VmSnapshot| if is_id { one.id.to_string() } else { one.id.id().to_owned() };
+            let ids = listed(&mut several.iter().map(id));
             format!("several snapshots of {vm:?} are meant by {given:?}, give the id of one: {ids}")
         }
     };
@@ -193,8 +197,27 @@ mod tests {
             "x",
             Err("\"web-1\" has no snapshot \"x\"; it has: \"base\", \"before\", \"before\", \"aside\""),
         );
+        check("VirtualMachineSnapshot:s-3", Ok("s-3"));
         let none = pick(&[], "web-1", "x").unwrap_err();
         assert_eq!(none.to_string(), "nothing was changed: \"web-1\" has no snapshots");
+    }
+
+    // The error said to give the id, which was what had been given; no other spelling of it was taken.
+    #[test]
+    fn a_snapshot_that_is_named_like_the_id_of_another_leaves_both_within_reach() {
+        let snapshots = [snapshot("s-1", "base", None), snapshot("s-2", "s-1", Some("s-1"))];
+        let found = |given| pick(&snapshots, "web-1", given).map(|one| one.id.id());
+        let unclear = found("s-1").unwrap_err().to_string();
+        let ids = ": VirtualMachineSnapshot:s-1, VirtualMachineSnapshot:s-2";
+        assert!(unclear.ends_with(ids), "{unclear}");
+        for (given, expected) in [
+            ("VirtualMachineSnapshot:s-1", "s-1"),
+            ("VirtualMachineSnapshot:s-2", "s-2"),
+            ("base", "s-1"),
+            ("s-2", "s-2"),
+        ] {
+            assert_eq!(found(given).unwrap(), expected);
+        }
     }
 
     #[test]
