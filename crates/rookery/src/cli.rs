@@ -48,7 +48,7 @@ pub enum Command {
     Vm {
         /// What to do with them.
         #[command(subcommand)]
-        command: vm::Command,
+        command: vm::Asking,
     },
     /// Check everything that making VMs needs, and say how to fix what is missing
     Doctor(doctor::Args),
