@@ -1,7 +1,6 @@
 //! What can be said on the command line.
 
 mod examples;
-mod spelling;
 
 use std::path::PathBuf;
 
@@ -49,7 +48,7 @@ pub enum Command {
     Vm {
         /// What to do with them.
         #[command(subcommand)]
-        command: vm::Command,
+        command: vm::Asking,
     },
     /// Check everything that making VMs needs, and say how to fix what is missing
     Doctor(doctor::Args),
@@ -109,7 +108,7 @@ impl Cli {
     /// Reads the command line of this process; what is wrong with it, or the help that it asks for, ends the process.
     pub(crate) fn of_this_process() -> Self {
         let mut command = command();
-        let said = command.try_get_matches_from_mut(spelling::of_today(std::env::args_os()));
+        let said = command.try_get_matches_from_mut(std::env::args_os());
         let read = said.and_then(|said| Self::from_arg_matches(&said));
         read.unwrap_or_else(|error| error.format(&mut command).exit())
     }

@@ -114,10 +114,11 @@ pub(crate) async fn answer(asked: &Asked, out: &mut Out) -> anyhow::Result<Endin
     Ok(Ending::Done)
 }
 
-/// Lines and tabs separate what the scripts read, and a name that begins with a dash would be a flag.
+/// Lines and tabs separate what the scripts read, a name that a terminal would show as another one must not be taken for
+/// that, and one that begins with a dash would be a flag.
 fn is_typable(found: &Candidate, current: &str) -> bool {
     let word = &found.word;
-    !word.chars().any(char::is_control)
+    printable(word) == *word
         && !word.is_empty()
         && word.starts_with(current)
         && (!word.starts_with('-') || current.starts_with('-'))
@@ -213,5 +214,24 @@ impl Question {
         }
         let file: &std::path::PathBuf = typed.try_get_one("config").ok().flatten()?;
         Some(settings::load_file(file).ok()?.settings.identity.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_would_be_shown_as_another_is_not_offered() {
+        let check = |word: &str, expected| {
+            let found = Candidate { word: word.to_owned(), about: String::new() };
+            assert_eq!(is_typable(&found, ""), expected, "{word:?}");
+        };
+        check("größe 1", true);
+        // It was: a shell showed it in another order.
+        check("web-\u{202e}1-bd", false);
+        check("a\tb", false);
+        check("-flag", false);
+        check("", false);
     }
 }

@@ -96,10 +96,11 @@ async fn run(cli: Cli, filter: Option<Filter>) -> anyhow::Result<Ending> {
     match cli.command {
         Command::Doctor(args) => doctor::run(&load(args.connect.clone(), None), &args, out).await,
         Command::Up(args) => up::run(&load(args.connect(), Some(&args.guest())), &args, out).await,
-        Command::Vm { command } => {
-            let connect = command.connect().cloned().unwrap_or_default();
-            vm::run(&load(connect, command.guest()), command, out).await
+        Command::Vm { command: vm::Asking::Vcenter(command) } => {
+            vm::run(&load(command.connect().clone(), command.guest()), command, out).await
         }
+        #[cfg(feature = "hatchery")]
+        Command::Vm { command: vm::Asking::Hatchery(command) } => hatchery::holding(&command, out).await,
         Command::Version(args) => version::run(&args, out).await,
         Command::Completions(args) => complete::run(&args, out).await,
         Command::Complete(asked) => complete::answer(&asked, out).await,

@@ -24,7 +24,7 @@ pub use local_time::LocalTime;
 pub use printable::{printable, printable_lines};
 pub use progress::{StatusLine, showing_progress};
 pub use report::{ActionResult, Did, Outcome, Report, Subject};
-pub use table::table;
+pub use table::{plain_table, table};
 pub use value_text::value_text;
 
 /// Why a result did not reach its reader.
@@ -133,9 +133,14 @@ pub(crate) mod tests {
         }
     }
 
+    /// An output that takes nothing.
+    pub(crate) fn refusing(kind: io::ErrorKind) -> Out {
+        Out(Arc::new(Mutex::new(Refusing(kind))))
+    }
+
     #[tokio::test]
     async fn a_reader_that_left_is_told_apart_from_a_full_disk() {
-        let write = async |kind| Out(Arc::new(Mutex::new(Refusing(kind)))).line("x").await.unwrap_err();
+        let write = async |kind| refusing(kind).line("x").await.unwrap_err();
         assert!(matches!(write(io::ErrorKind::BrokenPipe).await, OutputError::ReaderGone));
         assert!(matches!(write(io::ErrorKind::StorageFull).await, OutputError::Unwritable(_)));
     }

@@ -31,7 +31,7 @@ use clap::Subcommand;
 use crate::Ending;
 use crate::cli::{Connect, GuestLogin};
 #[cfg(feature = "hatchery")]
-use crate::hatchery::{Holding, holding};
+use crate::hatchery::Holding;
 use crate::output::{Out, remark};
 use crate::session::{Orders, with_session};
 use crate::settings::Loaded;
@@ -42,7 +42,17 @@ pub use glob::Glob;
 pub use pick::{PickError, pick};
 pub use row::Row;
 
-/// What to do with VMs.
+/// Whom a command about VMs turns to.
+#[derive(Debug, Subcommand)]
+pub enum Asking {
+    #[command(flatten)]
+    Vcenter(Command),
+    #[cfg(feature = "hatchery")]
+    #[command(flatten)]
+    Hatchery(Holding),
+}
+
+/// What to do with the VMs of a vCenter.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// List VMs by name
@@ -77,9 +87,6 @@ pub enum Command {
     Upload(OnVcenter<InGuest<upload::Args>>),
     /// Copy a file out of a VM's guest
     Download(OnVcenter<InGuest<download::Args>>),
-    #[cfg(feature = "hatchery")]
-    #[command(flatten)]
-    Holding(Holding),
 }
 
 /// The arguments of a command, and how to reach vCenter.
@@ -101,9 +108,9 @@ pub struct InGuest<A: clap::Args> {
 }
 
 impl Command {
-    /// What vCenter's list of sessions shows, and how to reach vCenter; none if a hatchery does.
-    fn session(&self) -> Option<(&'static str, &Connect)> {
-        Some(match self {
+    /// What vCenter's list of sessions shows, and how to reach vCenter.
+    fn session(&self) -> (&'static str, &Connect) {
+        match self {
             Self::Ls(on) => ("vm ls", &on.connect),
             Self::Info(on) => ("vm info", &on.connect),
             Self::Watch(on) => ("vm watch", &on.connect),
@@ -118,13 +125,11 @@ impl Command {
             Self::Run(on) => ("vm run", &on.connect),
             Self::Upload(on) => ("vm upload", &on.connect),
             Self::Download(on) => ("vm download", &on.connect),
-            #[cfg(feature = "hatchery")]
-            Self::Holding(_) => return None,
-        })
+        }
     }
 
-    pub(crate) fn connect(&self) -> Option<&Connect> {
-        self.session().map(|(_, connect)| connect)
+    pub(crate) fn connect(&self) -> &Connect {
+        self.session().1
     }
 
     pub(crate) fn guest(&self) -> Option<&GuestLogin> {
@@ -155,10 +160,6 @@ impl Command {
 }
 
 pub(crate) async fn run(loaded: &Loaded, command: Command, out: &mut Out) -> anyhow::Result<Ending> {
-    #[cfg(feature = "hatchery")]
-    if let Command::Holding(command) = &command {
-        return holding(command, out).await;
-    }
     let vcenter = loaded.vcenter_or_advice()?;
     // What is wrong with the arguments is told without a login.
     if command.guest().is_some() {
@@ -176,12 +177,17 @@ pub(crate) async fn run(loaded: &Loaded, command: Command, out: &mut Out) -> any
     if let Command::Run(on) = &command {
         on.args.args.check()?;
     }
+    if let Command::Upload(on) = &command {
+        on.args.args.check()?;
+    }
+    if let Command::Download(on) = &command {
+        on.args.args.check()?;
+    }
     if let Command::Snapshot { command } = &command {
         command.check()?;
     }
-    let purpose = command.session().map_or("vm", |(purpose, _)| purpose);
     let mut orders = Orders::default();
-    let ended = with_session(vcenter, purpose, async |session| {
+    let ended = with_session(vcenter, command.session().0, async |session| {
         orders = session.orders.clone();
         match &command {
             Command::Ls(on) => ls::run(session, &on.args, out).await,
@@ -198,8 +204,6 @@ pub(crate) async fn run(loaded: &Loaded, command: Command, out: &mut Out) -> any
             Command::Run(on) => run::run(session, loaded.guest_user()?, &on.args.args, out).await,
             Command::Upload(on) => upload::run(session, loaded.guest_user()?, &on.args.args, out).await,
             Command::Download(on) => download::run(session, loaded.guest_user()?, &on.args.args, out).await,
-            #[cfg(feature = "hatchery")]
-            Command::Holding(_) => Ok(Ending::Done),
         }
     });
     Ok(match ended.await? {

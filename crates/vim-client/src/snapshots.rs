@@ -47,6 +47,16 @@ impl Machines {
         if let Some(existing) = known.into_iter().find(|snapshot| snapshot.name == name) {
             return Ok(existing.id);
         }
+        self.take_snapshot(vm, name, deadline).await
+    }
+
+    /// The same for a caller who has looked: takes another one of that name.
+    pub async fn take_snapshot(
+        &self,
+        vm: &MoRef,
+        name: &str,
+        deadline: Duration,
+    ) -> Result<MoRef, OperationError> {
         let snapshot = CreateSnapshotTask {
             this: vm.clone(),
             name: name.to_owned(),

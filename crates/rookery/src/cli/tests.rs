@@ -2,6 +2,8 @@
 
 mod commands;
 
+use clap::error::ErrorKind;
+
 use super::*;
 use crate::complete::bash::Line;
 
@@ -47,7 +49,7 @@ fn each_command_has_examples_of_its_own_that_can_be_typed() {
                     Cli::from_arg_matches(&matches).unwrap();
                 }
                 Err(error) => {
-                    assert_eq!(error.kind(), clap::error::ErrorKind::DisplayHelp, "{line}: {error}");
+                    assert_eq!(error.kind(), ErrorKind::DisplayHelp, "{line}: {error}");
                 }
             }
         }
@@ -249,6 +251,28 @@ fn one_thing_is_kept_and_everybody_says_why() {
     }
     for right in ["release w", "release --model m", "release --job 7", "holds", "holds -o json"] {
         assert!(parses(&format!("rookery vm {right} --name h")), "{right}");
+    }
+}
+
+// A command line that seemed to leave out `take` had it put in: `vm snapshot -v ls VM` took a snapshot of a VM `ls`, `vm
+// snapshot help` was refused, and `vm power off vm snapshot` looked for a VM `take`.
+#[test]
+fn what_is_done_to_a_snapshot_is_always_said() {
+    let read = |line: &str| {
+        let read = Cli::try_parse_from(line.split(' '));
+        read.map(|cli| format!("{:?}", cli.command)).map_err(|error| error.kind())
+    };
+    for line in ["vm snapshot -v ls web-1", "vm snapshot --log-format human ls web-1"] {
+        let command = read(&format!("rookery {line}")).expect(line);
+        assert!(command.contains("command: Ls("), "{line}: {command}");
+    }
+    let power = read("rookery vm power off vm snapshot web-1 --dry-run").expect("three VMs");
+    assert!(power.contains(r#"["vm", "snapshot", "web-1"]"#), "{power}");
+    for help in ["help", "help rm"] {
+        assert_eq!(read(&format!("rookery vm snapshot {help}")), Err(ErrorKind::DisplayHelp));
+    }
+    for old in ["web-1 base", "-v web-1 base"] {
+        assert_eq!(read(&format!("rookery vm snapshot {old}")), Err(ErrorKind::InvalidSubcommand));
     }
 }
 

@@ -22,9 +22,12 @@ fn spell_out(text: &str, dangerous: impl Fn(char) -> bool) -> String {
     safe
 }
 
-/// Control characters, and those that turn the direction of the text around.
+/// Control characters, the ends of lines and paragraphs, and all that has a say in the direction of the text around it
+/// (Unicode's `Bidi_Control`).
 fn is_dangerous(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
+    let turns =
+        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || turns || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
 #[cfg(test)]
@@ -35,6 +38,8 @@ mod tests {
     fn only_what_a_terminal_obeys_is_spelled_out() {
         assert_eq!(printable("größe 日本 50% \"x\""), "größe 日本 50% \"x\"");
         assert_eq!(printable("\x1b[2J\u{202e}a\nb"), "\\u{1b}[2J\\u{202e}a\\nb");
+        // Those without a place of their own were let through.
+        assert_eq!(printable("a\u{200f}\u{200e}\u{61c}"), "a\\u{200f}\\u{200e}\\u{61c}");
         assert_eq!(printable_lines("a\nb\r\x07"), "a\nb\\r\\u{7}");
     }
 }

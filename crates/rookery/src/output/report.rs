@@ -91,7 +91,8 @@ impl<'o> Report<'o> {
         Self { out, format, ends: Vec::new() }
     }
 
-    /// Tells what became of one thing: `NAME: DETAIL` for people. Errors go to standard error in every format.
+    /// Tells what became of one thing: `NAME: DETAIL` for people. Errors go to standard error in every format. That nobody
+    /// reads it any more is no failure, and no reason to end in another way.
     pub async fn tell(&mut self, subject: Subject, ended: anyhow::Result<Did>) -> Result<(), OutputError> {
         let Subject { name, id, action } = subject;
         let result = match ended {
@@ -113,7 +114,10 @@ impl<'o> Report<'o> {
             return Ok(());
         }
         let line = || printable(&format!("{}: {}", result.name, result.detail));
-        self.out.line(&self.format.render_item(&result, &result.name, line)?).await
+        match self.out.line(&self.format.render_item(&result, &result.name, line)?).await {
+            Err(OutputError::ReaderGone) => Ok(()),
+            told => told,
+        }
     }
 
     /// How the command ends.

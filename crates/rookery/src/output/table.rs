@@ -7,10 +7,23 @@ use super::Paint;
 /// What stands between columns.
 const GAP: usize = 2;
 
-/// Rows under a header, without the last line break. Cells are expected to be printable.
+/// Rows under a header for standard output, without the last line break. Cells are expected to be printable.
 pub fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
+    painted(Paint::of_stdout(), header, rows)
+}
+
+/// The same for a remark, which spells out the codes of colours.
+pub fn plain_table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
+    painted(Paint::Plain, header, rows)
+}
+
+fn painted<const N: usize>(
+    paint: Paint,
+    header: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> String {
     let rows: Vec<_> = rows.into_iter().map(|row| row.map(Cell::plain).into()).collect();
-    grid(&header.map(str::to_owned), &rows, Paint::of_stdout())
+    grid(&header.map(str::to_owned), &rows, paint)
 }
 
 /// What stands in one place of a table.

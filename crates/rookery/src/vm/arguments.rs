@@ -53,8 +53,13 @@ pub(super) fn cpus(text: &str) -> Result<i32, String> {
     count.ok_or_else(|| format!("expected a number of CPUs of at least 1, found {text:?}"))
 }
 
-/// The name of something in vCenter: one line.
+/// The name of something in vCenter: one line, in which something can be seen.
 pub(super) fn name(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() { Err(format!("{text:?} is blank")) } else { line(text) }
+}
+
+/// Text of one line, such as a DNS domain.
+pub(super) fn line(text: &str) -> Result<String, String> {
     without_control(text, |_| false)
 }
 
@@ -63,11 +68,20 @@ pub(super) fn lines(text: &str) -> Result<String, String> {
     without_control(text, |c| matches!(c, '\t' | '\n' | '\r'))
 }
 
-/// What XML cannot carry, and what nobody would find again who looks for a name.
+/// Text that a guest gets as it is, such as a path: all that XML can carry.
+pub(super) fn for_guest(text: &str) -> Result<String, String> {
+    without(unwritable(text), text)
+}
+
+/// Without what XML cannot carry, and what nobody would find again who looks for a name.
 fn without_control(text: &str, legal: impl Fn(char) -> bool) -> Result<String, String> {
     let refused =
         |c: &char| (c.is_control() || unwritable(c.encode_utf8(&mut [0; 4])).is_some()) && !legal(*c);
-    match text.chars().find(refused) {
+    without(text.chars().find(refused), text)
+}
+
+fn without(refused: Option<char>, text: &str) -> Result<String, String> {
+    match refused {
         Some(c) => {
             Err(format!("{text:?} contains the control character U+{:04X}; leave it out", u32::from(c)))
         }
@@ -151,10 +165,24 @@ mod tests {
         for refused in ["\0", "a\u{1}b", "\x1b[31m", "\x7f", "\u{85}", "\u{fffe}", "\u{ffff}"] {
             assert!(name(refused).is_err() && lines(refused).is_err(), "{refused:?}");
         }
+        for blank in ["", " ", "\u{a0}\u{3000}"] {
+            assert_eq!(name(blank), Err(format!("{blank:?} is blank")));
+            assert!(line(blank).is_ok() && lines(blank).is_ok());
+        }
         let mut problems = Problems::new();
         let given = ["a\tb=c", "a=b\u{1}", "a=b\nc"].map(str::to_owned);
         assert_eq!(settings(&given, &mut problems), [("a".to_owned(), "b\nc".to_owned())]);
         assert_eq!(problems.as_slice().len(), 2);
+    }
+
+    #[test]
+    fn a_guest_gets_whatever_can_be_sent() {
+        for carried in ["/tmp/a\tb\n", "\u{7f}\u{85}", "größe", ""] {
+            assert_eq!(for_guest(carried), Ok(carried.to_owned()));
+        }
+        for refused in ["\0", "/tmp/a\u{1}", "\x1b[31m", "\u{fffe}"] {
+            assert!(for_guest(refused).is_err(), "{refused:?}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::Glob;
 use super::pick::pick_all;
 use super::words::power_of;
 use crate::exit::Exit;
-use crate::output::{Did, Format, Out, Report, Subject, confirm, printable, remark, table};
+use crate::output::{Did, Format, Out, Report, Subject, confirm, plain_table, printable, remark};
 use crate::session::Session;
 
 /// How a change is told, and whether it is made.
@@ -93,25 +93,27 @@ impl Matching {
         confirm(format!("{question} ({} {noun})?", chosen.len()), "nothing was changed").await
     }
 
-    /// Fails if a VM is not any more what a pattern meant when it was listed: somebody may have taken their time.
+    /// Fails if a VM is not any more what a pattern meant when it was listed.
     pub(super) async fn check(&self, session: &Session, listed: &Vm) -> anyhow::Result<()> {
-        if self.all_matching.is_none() {
-            return Ok(());
-        }
-        // Not the live inventory, which may be a moment behind.
-        let now = match properties_of(session.client(), &listed.id, &["name", "config.template"]).await {
-            Err(error) if error.is_not_found() => None,
-            read => Some(read?),
-        };
-        let text = |path| now.as_ref()?.get(path).map(|node: &Node| node.text.as_str());
-        let name = text("name").map(unescape);
-        as_listed(listed, name.as_deref(), text("config.template").map(|text| text == "true"))
+        if self.all_matching.is_none() { Ok(()) } else { still_as_listed(session, listed).await }
     }
+}
+
+/// Fails if a VM is not any more what it was when somebody was asked about it, who may have taken their time.
+pub(super) async fn still_as_listed(session: &Session, listed: &Vm) -> anyhow::Result<()> {
+    // Not the live inventory, which may be a moment behind.
+    let now = match properties_of(session.client(), &listed.id, &["name", "config.template"]).await {
+        Err(error) if error.is_not_found() => None,
+        read => Some(read?),
+    };
+    let text = |path| now.as_ref()?.get(path).map(|node: &Node| node.text.as_str());
+    let name = text("name").map(unescape);
+    as_listed(listed, name.as_deref(), text("config.template").map(|text| text == "true"))
 }
 
 fn listed(chosen: &[Arc<Vm>]) -> String {
     let row = |vm: &Arc<Vm>| [printable(&vm.name), printable(power_of(vm)), vm.id.id().to_owned()];
-    table(["NAME", "POWER", "ID"], chosen.iter().map(row))
+    plain_table(["NAME", "POWER", "ID"], chosen.iter().map(row))
 }
 
 /// Whether a VM is still what was listed, now that it has this name and is, or is not, a template.
@@ -130,7 +132,7 @@ pub(super) fn subject(vm: &Vm, action: &'static str) -> Subject {
     Subject { name: vm.name.clone(), id: Some(vm.id.id().to_owned()), action }
 }
 
-/// Does something to all of them at once, and tells how each went.
+/// Does something to all of them at once, and tells how each went. What has begun goes on although it cannot be told.
 pub(super) async fn to_each(
     vms: Vec<Arc<Vm>>,
     action: &'static str,
@@ -139,16 +141,25 @@ pub(super) async fn to_each(
 ) -> anyhow::Result<crate::Ending> {
     let work = async |vm: Arc<Vm>| (work(&vm).await, vm);
     let mut running: FuturesUnordered<_> = vms.into_iter().map(work).collect();
+    let mut told = Ok(());
     while let Some((outcome, vm)) = running.next().await {
-        report.tell(subject(&vm, action), outcome).await?;
+        told = told.and(report.tell(subject(&vm, action), outcome).await);
     }
+    told?;
     Ok(report.ending())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+    use std::io::ErrorKind;
+
+    use tokio::task::yield_now;
+
     use super::super::tests::{running, shared, vm};
     use super::*;
+    use crate::Ending;
+    use crate::output::tests::refusing;
 
     fn template(id: &str, name: &str) -> Vm {
         let mut template = vm(id, name);
@@ -193,6 +204,29 @@ mod tests {
         check(Some("db-1"), Some(false), Err("it is called \"db-1\" now"));
         for other in [Some(true), None] {
             check(Some("web-1"), other, Err("it was made a template, or is none any more"));
+        }
+    }
+
+    // `vm power off a b c | true` ended with 0 once `a` was off: nobody heard of `b` and `c`, which stayed on.
+    #[tokio::test]
+    async fn what_has_begun_goes_on_although_nobody_can_be_told() {
+        for (kind, expected) in
+            [(ErrorKind::BrokenPipe, Ok(Ending::Exited(8))), (ErrorKind::StorageFull, Err(()))]
+        {
+            let (mut out, done) = (refusing(kind), Cell::new(0));
+            let work = async |vm: &Vm| {
+                if vm.name != "a" {
+                    yield_now().await;
+                }
+                done.set(done.get() + 1);
+                if vm.name == "b" {
+                    bail!("refused")
+                }
+                Ok(Did::done("off"))
+            };
+            let vms = shared([vm("vm-1", "a"), vm("vm-2", "b"), vm("vm-3", "c")]);
+            let ended = to_each(vms, "power_off", work, Report::new(&mut out, &Format::Json)).await;
+            assert_eq!((ended.map_err(drop), done.get()), (expected, 3), "{kind}");
         }
     }
 }

@@ -115,7 +115,7 @@ impl GuestArgs {
         let Self { ip, dhcp, gateway, dns, domain } = self;
         let servers: Vec<_> = dns.iter().map(|text| problems.keep("--dns", text.parse::<IpAddr>())).collect();
         let dns = servers.iter().flatten().map(ToString::to_string).collect();
-        let domain = domain.as_deref().and_then(|text| problems.keep("--domain", arguments::name(text)));
+        let domain = domain.as_deref().and_then(|text| problems.keep("--domain", arguments::line(text)));
         let domain = domain.unwrap_or_default();
         if *dhcp && ip.is_some() {
             problems.push("--dhcp", "an address is either asked for or given with --ip");

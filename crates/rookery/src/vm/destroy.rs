@@ -9,7 +9,7 @@ use rookery_vim::objects::PowerState;
 use rookery_vim_client::{Vm, WaitError};
 use tokio::time::Instant;
 
-use super::changing::{Changing, Targets, to_each};
+use super::changing::{Changing, Targets, still_as_listed, to_each};
 use super::power::order;
 use crate::Ending;
 use crate::output::{Did, Out, confirm, printable};
@@ -44,7 +44,7 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
         confirm(format!("destroy {names} with all files?"), "nothing was destroyed").await?;
     }
     let work = async |vm: &Vm| {
-        matching.check(session, vm).await?;
+        still_as_listed(session, vm).await?;
         session.orders.during(order("destroy", vm), destroy(session, vm, *wait)).await?;
         Ok(Did::done("destroyed"))
     };

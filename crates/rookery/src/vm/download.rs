@@ -1,14 +1,20 @@
 //! `rookery vm download`.
 
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
 use anyhow::{Context as _, bail};
 use clap::builder::NonEmptyStringValueParser;
+use rookery_daemon::settings::Problems;
 use rookery_vim_client::{GuestError, GuestFileError, GuestUser, Guests, TransferError, Vm};
-use tokio::fs::{self, File};
+use tempfile::NamedTempFile;
+use tokio::fs::File;
 use tokio_util::io::InspectWriter;
 
+use super::arguments::{WrongArguments, for_guest};
 use super::changing::subject;
 use super::guest::has_guest;
 use super::pick;
@@ -30,6 +36,14 @@ pub struct Args {
     /// How to tell what was done; beside the content if that goes to standard output
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = Format::of_one())]
     output: Format,
+}
+
+impl Args {
+    pub(super) fn check(&self) -> Result<(), WrongArguments> {
+        let mut problems = Problems::new();
+        let remote = problems.keep("REMOTE", for_guest(&self.remote));
+        WrongArguments::unless(problems, remote.map(drop))
+    }
 }
 
 pub(super) async fn run(
@@ -65,16 +79,29 @@ async fn to_file(
     remote: &str,
     local: &Path,
 ) -> anyhow::Result<u64> {
+    // A device or a pipe would be replaced by a file.
+    if fs::metadata(local).is_ok_and(|there| !there.is_file()) {
+        bail!("{} is there, and is not a file that can be replaced", local.display());
+    }
     let unwritable = || format!("{} cannot be written", local.display());
-    let (part, file) = Part::create(local).await.with_context(unwritable)?;
+    let (file, part) = part_of(local).with_context(unwritable)?.into_parts();
     let passed = AtomicU64::new(0);
-    let mut content = InspectWriter::new(file, counting(&passed));
+    let mut content = InspectWriter::new(File::from_std(file), counting(&passed));
     let download = Box::pin(guests.download(&vm.id, user, remote, &mut content));
     let arrived = shown(remote, None, &passed, download).await;
     let size = arrived.map_err(|error| at_fault(error, unwritable))?;
     content.into_inner().sync_all().await.with_context(unwritable)?;
-    part.finish(local).await.with_context(unwritable)?;
+    part.persist(local).map_err(|failed| failed.error).with_context(unwritable)?;
     Ok(size)
+}
+
+/// What has not arrived whole, beside the file that it becomes, under a name that nobody has; it goes if nothing comes of
+/// it. It is for those whom the file was for that is replaced.
+fn part_of(whole: &Path) -> io::Result<NamedTempFile> {
+    let mode = fs::metadata(whole).map_or(0o666, |there| there.permissions().mode() & 0o777);
+    let folder = whole.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let permissions = Permissions::from_mode(mode);
+    tempfile::Builder::new().prefix(".rookery-").permissions(permissions).tempfile_in(folder)
 }
 
 /// As it comes: whoever reads it learns from the exit code whether it is all.
@@ -116,35 +143,6 @@ fn target(local: &Path, is_folder: bool, remote: &str) -> anyhow::Result<PathBuf
             bail!("{remote:?} names no file: give the path of a file in the guest")
         }
         Some(name) => Ok(local.join(name)),
-    }
-}
-
-/// A file that has not arrived whole, beside the one that it becomes. It goes with this value.
-struct Part(Option<PathBuf>);
-
-impl Part {
-    async fn create(whole: &Path) -> std::io::Result<(Self, File)> {
-        let mut path = whole.as_os_str().to_owned();
-        path.push(".part");
-        let file = File::create(&path).await?;
-        Ok((Self(Some(path.into())), file))
-    }
-
-    async fn finish(mut self, whole: &Path) -> std::io::Result<()> {
-        if let Some(path) = &self.0 {
-            fs::rename(path, whole).await?;
-        }
-        self.0 = None;
-        Ok(())
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        if let Some(path) = &self.0 {
-            // What cannot be removed is at least not taken for the whole.
-            std::fs::remove_file(path).ok();
-        }
     }
 }
 

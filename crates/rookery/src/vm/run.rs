@@ -12,7 +12,7 @@ use rookery_daemon::telemetry::chain;
 use rookery_vim::MoRef;
 use rookery_vim_client::{GuestUser, Guests, Program};
 
-use super::arguments::{WrongArguments, pair};
+use super::arguments::{WrongArguments, for_guest, pair};
 use super::changing::{Changing, subject};
 use super::guest::{has_guest, takes};
 use super::pick;
@@ -50,9 +50,16 @@ pub struct Args {
 }
 
 impl Args {
-    /// Otherwise the results are the program's.
     pub(super) fn check(&self) -> Result<(), WrongArguments> {
         let mut problems = Problems::new();
+        let words = self.command.iter().map(|word| ("PROGRAM", word));
+        let variables = self.environment.iter().flat_map(|(name, value)| [("--env", name), ("--env", value)]);
+        let options = [("--shell", &self.shell), ("--dir", &self.directory)];
+        let options = options.into_iter().filter_map(|(flag, text)| Some((flag, text.as_ref()?)));
+        for (place, text) in words.chain(variables).chain(options) {
+            problems.keep(place, for_guest(text));
+        }
+        // Otherwise the results are the program's.
         let tells_itself = self.detach || self.changing.dry_run;
         if !tells_itself && self.changing.output != Format::default() {
             let why = "standard output is that of the program, unless there is --detach or --dry-run";
@@ -196,6 +203,27 @@ mod tests {
         check(&["--shell", "&& true", "--", "/bin/x", "$A"], None, "/bin/x", "'$A' && true");
         check(&["--", "/bin/x", "y"], Some(("/tmp/o", "/tmp/e e")), "/bin/x", "y 1>/tmp/o 2>'/tmp/e e'");
         check(&["--", "/bin/x"], Some(("/o", "/e")), "/bin/x", "1>/o 2>/e");
+    }
+
+    // `--dry-run` said that it would be run, and without that it was refused as a failure, after a login.
+    #[test]
+    fn what_cannot_be_sent_is_refused_wherever_it_stands() {
+        let told = |line: &[&str]| {
+            let line = Line::try_parse_from(["run", "vm"].iter().chain(line)).unwrap();
+            line.args.check().map_err(|wrong| wrong.to_string())
+        };
+        for (line, place) in [
+            (&["--", "/bin/\u{1}"][..], "PROGRAM: "),
+            (&["--dry-run", "--", "/bin/x", "a\u{1}"], "PROGRAM: "),
+            (&["--env", "A\u{1}=b", "--", "/bin/x"], "--env: "),
+            (&["--env", "A=\u{1}", "--", "/bin/x"], "--env: "),
+            (&["--shell", "\u{1}", "--", "/bin/x"], "--shell: "),
+            (&["--dir", "\u{1}", "--", "/bin/x"], "--dir: "),
+        ] {
+            let told = told(line).unwrap_err();
+            assert!(told.contains(place) && told.contains("U+0001"), "{line:?}: {told}");
+        }
+        assert_eq!(told(&["--env", "A=b\nc", "--", "/bin/x", "a\nb\tc"]), Ok(()));
     }
 
     #[test]

@@ -5,17 +5,22 @@ mod remove;
 mod revert;
 mod take;
 
+use std::sync::Arc;
+
+use anyhow::Context as _;
 use clap::Subcommand;
+use clap::builder::NonEmptyStringValueParser;
 use rookery_vim::MoRef;
-use rookery_vim_client::VmSnapshot;
+use rookery_vim_client::{Vm, VmSnapshot};
 
 pub(super) use ls::{Row as SnapshotRow, rows as snapshot_rows};
 
 use super::OnVcenter;
+use super::changing::still_as_listed;
 use crate::Ending;
 use crate::cli::Connect;
 use crate::exit::Exit;
-use crate::output::Out;
+use crate::output::{Out, confirm};
 use crate::session::Session;
 
 /// What to do with the snapshots of VMs.
@@ -43,16 +48,14 @@ impl Command {
 
     /// What is wrong with the arguments, told without a login.
     pub(super) fn check(&self) -> anyhow::Result<()> {
-        if let Self::Take(on) = self { on.args.words().map(drop).map_err(Into::into) } else { Ok(()) }
+        if let Self::Take(on) = self { Ok(on.args.check()?) } else { Ok(()) }
     }
 
     /// Whether it changes anything.
     pub(super) fn changes(&self) -> bool {
         match self {
-            Self::Take(on) => !on.args.changing.dry_run,
+            Self::Take(_) | Self::Revert(_) | Self::Rm(_) => true,
             Self::Ls(_) => false,
-            Self::Revert(on) => !on.args.changing.dry_run,
-            Self::Rm(on) => !on.args.changing.dry_run,
         }
     }
 }
@@ -66,9 +69,51 @@ pub(super) async fn run(session: &Session, command: &Command, out: &mut Out) -> 
     }
 }
 
-/// The snapshot of this name or id.
+/// The one snapshot to which something is done that nobody can undo.
+#[derive(Debug, clap::Args)]
+struct One {
+    /// Its name, or its id such as vm-63
+    vm: String,
+    /// The snapshot's name, or its id such as snapshot-9
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    snapshot: String,
+    /// Do not ask for confirmation
+    #[arg(long)]
+    yes: bool,
+}
+
+impl One {
+    /// Its VM, all snapshots of that, and the one.
+    async fn find<'s>(
+        &self,
+        session: &'s Session,
+    ) -> anyhow::Result<(&'s Arc<Vm>, Vec<VmSnapshot>, VmSnapshot)> {
+        let vm = super::pick(session.first.vms(), &self.vm)?;
+        let snapshots = session.machines().snapshots(&vm.id).await?;
+        let one = pick(&snapshots, &vm.name, &self.snapshot)?.clone();
+        Ok((vm, snapshots, one))
+    }
+
+    /// Asks, unless it is said that nobody is to be asked; then looks whether the VM still is what was asked about.
+    async fn confirm(
+        &self,
+        session: &Session,
+        vm: &Vm,
+        question: String,
+        otherwise: &str,
+    ) -> anyhow::Result<()> {
+        if self.yes {
+            return Ok(());
+        }
+        confirm(question, otherwise).await?;
+        still_as_listed(session, vm).await.with_context(|| vm.name.clone())
+    }
+}
+
+/// The snapshot of this name or id. `VirtualMachineSnapshot:snapshot-9` is always an id.
 fn pick<'s>(snapshots: &'s [VmSnapshot], vm: &str, given: &str) -> anyhow::Result<&'s VmSnapshot> {
-    let is_meant = |one: &&VmSnapshot| one.name == given || one.id.id() == given;
+    let is_meant =
+        |one: &&VmSnapshot| one.name == given || one.id.id() == given || one.id.to_string() == given;
     let meant: Vec<_> = snapshots.iter().filter(is_meant).collect();
     let listed = |all: &mut dyn Iterator<Item = String>| all.collect::<Vec<_>>().join(", ");
     let why = match meant.as_slice() {
@@ -79,7 +124,10 @@ fn pick<'s>(snapshots: &'s [VmSnapshot], vm: &str, given: &str) -> anyhow::Resul
             format!("{vm:?} has no snapshot {given:?}; it has: {names}")
         }
         several => {
-            let ids = listed(&mut several.iter().map(|one| one.id.id().to_owned()));
+            // A name may be the id of another one: then only the whole reference is clear.
+            let is_id = several.iter().any(|one| one.id.id() == given);
+            let id = |one: &&VmSnapshot| if is_id { one.id.to_string() } else { one.id.id().to_owned() };
+            let ids = listed(&mut several.iter().map(id));
             format!("{given:?} may mean several snapshots of {vm:?}, give the id of one: {ids}")
         }
     };
@@ -149,8 +197,27 @@ mod tests {
             "x",
             Err("\"web-1\" has no snapshot \"x\"; it has: \"base\", \"before\", \"before\", \"aside\""),
         );
+        check("VirtualMachineSnapshot:s-3", Ok("s-3"));
         let none = pick(&[], "web-1", "x").unwrap_err();
         assert_eq!(none.to_string(), "nothing was changed: \"web-1\" has no snapshots");
+    }
+
+    // The error said to give the id, which was what had been given; no other spelling of it was taken.
+    #[test]
+    fn a_snapshot_that_is_named_like_the_id_of_another_leaves_both_within_reach() {
+        let snapshots = [snapshot("s-1", "base", None), snapshot("s-2", "s-1", Some("s-1"))];
+        let found = |given| pick(&snapshots, "web-1", given).map(|one| one.id.id());
+        let unclear = found("s-1").unwrap_err().to_string();
+        let ids = ": VirtualMachineSnapshot:s-1, VirtualMachineSnapshot:s-2";
+        assert!(unclear.ends_with(ids), "{unclear}");
+        for (given, expected) in [
+            ("VirtualMachineSnapshot:s-1", "s-1"),
+            ("VirtualMachineSnapshot:s-2", "s-2"),
+            ("base", "s-1"),
+            ("s-2", "s-2"),
+        ] {
+            assert_eq!(found(given).unwrap(), expected);
+        }
     }
 
     #[test]

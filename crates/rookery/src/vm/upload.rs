@@ -5,11 +5,13 @@ use std::sync::atomic::AtomicU64;
 
 use anyhow::{Context as _, bail};
 use clap::builder::NonEmptyStringValueParser;
+use rookery_daemon::settings::Problems;
 use rookery_vim_client::{GuestError, GuestUser, Guests, Vm};
 use tokio::fs::File;
 use tokio::io::{AsyncSeekExt as _, AsyncWriteExt as _};
 use tokio_util::io::InspectReader;
 
+use super::arguments::{WrongArguments, for_guest};
 use super::changing::{Changing, subject};
 use super::guest::{has_guest, takes};
 use super::pick;
@@ -33,6 +35,14 @@ pub struct Args {
     mode: Option<u32>,
     #[command(flatten)]
     pub(super) changing: Changing,
+}
+
+impl Args {
+    pub(super) fn check(&self) -> Result<(), WrongArguments> {
+        let mut problems = Problems::new();
+        let remote = problems.keep("REMOTE", for_guest(&self.remote));
+        WrongArguments::unless(problems, remote.map(drop))
+    }
 }
 
 fn mode(text: &str) -> Result<u32, String> {

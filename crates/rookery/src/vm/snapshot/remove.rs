@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use clap::builder::NonEmptyStringValueParser;
 use rookery_daemon::settings::duration;
 use rookery_vim::MoRef;
 use rookery_vim_client::{Vm, VmSnapshot};
 
-use super::{descendants, pick};
+use super::{One, descendants};
 use crate::Ending;
-use crate::output::{Did, Out, confirm, printable};
+use crate::output::{Did, Out, printable};
 use crate::session::Session;
 use crate::vm::changing::{Changing, subject};
 use crate::vm::power::order;
@@ -19,39 +18,29 @@ use crate::vm::power::order;
 /// The arguments of `vm snapshot rm`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Its name, or its id such as vm-63
-    vm: String,
-    /// The snapshot's name, or its id such as snapshot-9
-    #[arg(value_parser = NonEmptyStringValueParser::new())]
-    snapshot: String,
+    #[command(flatten)]
+    one: One,
     /// Remove the snapshots below it, too
     #[arg(long)]
     children: bool,
-    /// Do not ask for confirmation
-    #[arg(long)]
-    yes: bool,
     /// How long to wait for it; merging large disks takes long
     #[arg(long, value_name = "DURATION", default_value = "30m", value_parser = duration)]
     wait: Duration,
     #[command(flatten)]
-    pub(super) changing: Changing,
+    changing: Changing,
 }
 
 pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
-    let vm = crate::vm::pick(session.first.vms(), &args.vm)?;
-    let snapshots = session.machines().snapshots(&vm.id).await?;
-    let snapshot = pick(&snapshots, &vm.name, &args.snapshot)?;
-    let doomed = doomed(&snapshots, snapshot, args.children);
-    let what = described(snapshot, doomed.len());
+    let (vm, snapshots, snapshot) = args.one.find(session).await?;
+    let doomed = doomed(&snapshots, &snapshot, args.children);
+    let what = described(&snapshot, doomed.len());
     let did = if args.changing.dry_run {
         Ok(Did::planned(format!("{what} would be removed")))
     } else {
-        if !args.yes {
-            let of = format!("{} ({})", printable(&vm.name), vm.id.id());
-            let question = format!("remove {} of {of}? nobody can go back to it then", printable(&what));
-            confirm(question, "nothing was removed").await?;
-        }
-        remove(session, vm, snapshot, &doomed, args).await.map(|()| Did::done(format!("{what} removed")))
+        let of = format!("{} ({})", printable(&vm.name), vm.id.id());
+        let question = format!("remove {} of {of}? nobody can go back to it then", printable(&what));
+        args.one.confirm(session, vm, question, "nothing was removed").await?;
+        remove(session, vm, &snapshot, &doomed, args).await.map(|()| Did::done(format!("{what} removed")))
     };
     let mut report = args.changing.report(out);
     report.tell(subject(vm, "snapshot_remove"), did.map(|did| did.giving(snapshot.id.id()))).await?;

@@ -30,38 +30,35 @@ pub struct Args {
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     wait: Duration,
     #[command(flatten)]
-    pub(super) changing: Changing,
+    changing: Changing,
 }
 
 impl Args {
     /// The VM, unless a pattern says which, and the snapshot's name.
-    pub(super) fn words(&self) -> Result<(Option<&String>, &str), WrongArguments> {
+    fn words(&self) -> (&[String], &str) {
+        self.words.split_last().map_or((&[], ""), |(name, vm)| (vm, name))
+    }
+
+    pub(super) fn check(&self) -> Result<(), WrongArguments> {
         let mut problems = Problems::new();
-        let words = match (self.words.as_slice(), &self.matching.all_matching) {
-            ([vm, name], None) => Some((Some(vm), name.as_str())),
-            ([name], Some(_)) => Some((None, name.as_str())),
-            (_, Some(_)) => {
+        let (vm, name) = self.words();
+        match (vm, &self.matching.all_matching) {
+            ([], None) => problems.push("SNAPSHOT", "name the VM, and then the snapshot"),
+            ([_, ..], Some(_)) => {
                 problems.push("VM", "the VMs are either named, or all that --all-matching means");
-                None
             }
-            (_, None) => {
-                problems.push("SNAPSHOT", "name the VM, and then the snapshot");
-                None
-            }
-        };
-        if let Some((_, name)) = words {
-            problems.keep("SNAPSHOT", arguments::name(name));
+            ([_, ..], None) | ([], Some(_)) => drop(problems.keep("SNAPSHOT", arguments::name(name))),
         }
-        WrongArguments::unless(problems, words)
+        WrongArguments::unless(problems, Some(()))
     }
 }
 
 pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let Args { matching, wait, changing, .. } = args;
-    let (vm, name) = args.words()?;
-    let chosen = match (vm, &matching.all_matching) {
-        (None, Some(pattern)) => all_matching(session.first.vms(), pattern, |_| true)?,
-        (vm, _) => pick_all(&session.first.vms().collect::<Vec<_>>(), vm.map_or(&[], std::slice::from_ref))?,
+    let (vm, name) = args.words();
+    let chosen = match &matching.all_matching {
+        Some(pattern) => all_matching(session.first.vms(), pattern, |_| true)?,
+        None => pick_all(&session.first.vms().collect::<Vec<_>>(), vm)?,
     };
     if !changing.dry_run {
         matching.ask(&format!("take a snapshot {name:?} of each of them"), &chosen).await?;
@@ -78,7 +75,8 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
             return Ok(Did::planned(format!("a snapshot {name} would be taken")));
         }
         let what = format!("snapshot {} of", printable(name));
-        let taken = session.orders.during(order(&what, vm), machines.snapshot(&vm.id, name, *wait)).await;
+        let taken =
+            session.orders.during(order(&what, vm), machines.take_snapshot(&vm.id, name, *wait)).await;
         let taken = taken.map_err(|error| {
             anyhow::Error::new(error).context(format!("no snapshot of {:?} was seen", vm.name))
         })?;

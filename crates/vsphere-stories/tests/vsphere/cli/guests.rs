@@ -1,6 +1,8 @@
 //! `rookery vm run`, `upload`, `download` and `ip`.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _, symlink};
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use rookery_kit::{
@@ -136,6 +138,17 @@ async fn without_a_guest_or_a_user_of_it_nothing_is_run() {
     let login = ["vm", "run", VM, "--guest-user", "worker", "--guest-password-file", text(&secret)];
     let outcome = Program::against(&vcsim, &login).and(&["--", "/bin/echo", "hatched"]).run().await;
     assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "hatched\n"), "{}", outcome.stderr);
+    // `--dry-run` said that it would be done, and without that it failed with 1.
+    let remote = "/tmp/a\u{1}";
+    for line in [
+        &["vm", "run", VM, "--dry-run", "--", remote][..],
+        &["vm", "run", VM, "--", remote],
+        &["vm", "upload", VM, text(&secret), remote, "--dry-run"],
+        &["vm", "upload", VM, text(&secret), remote],
+        &["vm", "download", VM, remote, "-"],
+    ] {
+        refused(as_worker(&vcsim, line).run().await, 2, &["contains the control character U+0001"]);
+    }
     let bare = as_worker(&vcsim, &["vm", "run", "DC0_H0_VM1", "--", "/bin/true"]).run().await;
     refused(bare, 1, &["VMware Tools do not run in the guest of \"DC0_H0_VM1\""]);
 }
@@ -177,6 +190,47 @@ async fn files_are_copied_into_the_guest_and_out_of_it() {
     let folder = as_worker(&vcsim, &["vm", "upload", VM, text(here.path()), text(&remote)]).run().await;
     refused(folder, 1, &["is not a file"]);
     assert_eq!(govc.sessions().await, Vec::<String>::new());
+}
+
+/// What has not arrived whole was written to LOCAL.part: a file of that name was lost, what it pointed to was emptied, and a
+/// pipe of that name was waited for. A device or a socket that LOCAL named became a file.
+#[tokio::test]
+async fn a_download_touches_no_file_but_the_one_that_it_names() {
+    let (vcsim, _) = world().await;
+    let here = TempDir::new().expect("a folder");
+    let path = |name: &str| here.path().join(name);
+    let (source, remote) = (path("source"), vcsim.guest_folder().join("eggs"));
+    fs::write(&source, "eggs").expect("written");
+    printed(as_worker(&vcsim, &["vm", "upload", VM, text(&source), text(&remote)]).run().await);
+
+    for name in ["plain.part", "precious"] {
+        fs::write(path(name), "kept").expect("written");
+    }
+    symlink("precious", path("link.part")).expect("a link");
+    let _socket = UnixListener::bind(path("socket")).expect("a socket");
+    fs::write(path("secret"), "older").expect("written");
+    fs::set_permissions(path("secret"), Permissions::from_mode(0o600)).expect("it is ours");
+    let mode = |name: &str| fs::metadata(path(name)).expect("it is there").permissions().mode();
+
+    let download = async |from: &Path, name: &str| {
+        as_worker(&vcsim, &["vm", "download", VM, text(from), text(&path(name))]).run().await
+    };
+    for name in ["plain", "link", "secret"] {
+        printed(download(&remote, name).await);
+        assert_eq!(fs::read_to_string(path(name)).expect("it is there"), "eggs");
+    }
+    assert_eq!((mode("plain"), mode("secret")), (mode("source"), 0o100_600));
+    let missing = download(&vcsim.guest_folder().join("missing"), "link").await;
+    assert_eq!(missing.code, Some(1), "{missing:?}");
+    refused(download(&remote, "socket").await, 1, &["socket is there, and is not a file"]);
+    assert!(fs::metadata(path("socket")).expect("it is there").file_type().is_socket());
+    for name in ["plain.part", "precious", "link.part"] {
+        assert_eq!(fs::read_to_string(path(name)).expect("it is there"), "kept", "{name}");
+    }
+    let mut names = names_in(here.path());
+    names.sort();
+    let expected = ["link", "link.part", "plain", "plain.part", "precious", "secret", "socket", "source"];
+    assert_eq!(names, expected);
 }
 
 #[tokio::test]

@@ -70,6 +70,9 @@ async fn what_came_after_the_list_and_what_has_another_name_since_is_left_alone(
     let terminal = Terminal::start(&program.with("TERM", "xterm"), 120, 20);
     eventually("it asks", async || terminal.screen().contains("destroy them with all files (3 VMs)? [y/N]"))
         .await;
+    // The codes of a bold header once stood there in letters.
+    let header = terminal.screen().lines().next().map(str::to_owned).expect("a list");
+    assert_eq!(header.split_whitespace().collect::<Vec<_>>(), ["NAME", "POWER", "ID"]);
     govc.run(&["vm.clone", "-vm", "db-1", "-on=false", "web-5"]).await;
     govc.run(&["object.rename", "/DC0/vm/web-2", "precious"]).await;
     terminal.press("y");

@@ -18,7 +18,7 @@ async fn history_snapshot_and_removal_are_as_govc_sees_them() {
     assert!(all.lines().count() > 5 && all.starts_with("TIME"), "{all}");
 
     for _ in 0..2 {
-        let taken = printed(rookery(&vcsim, &["vm", "snapshot", "DC0_H0_VM0", "base"]).await);
+        let taken = printed(rookery(&vcsim, &["vm", "snapshot", "take", "DC0_H0_VM0", "base"]).await);
         assert!(taken.starts_with("DC0_H0_VM0: snapshot base is snapshot-"), "{taken}");
     }
     assert_eq!(govc.run(&["snapshot.tree", "-vm", "DC0_H0_VM0"]).await.matches("base").count(), 1);
@@ -38,6 +38,36 @@ async fn history_snapshot_and_removal_are_as_govc_sees_them() {
     printed(rookery(&vcsim, &["vm", "destroy", "--yes", "DC0_H0_VM0", "DC0_H0_VM1"]).await);
     assert_eq!(govc.run(&["find", "/", "-type", "m"]).await.trim(), "/DC0/vm/DC0_H0_VM2");
     assert_eq!(govc.sessions().await, Vec::<String>::new());
+}
+
+/// While somebody thought about the question, the VM could become something else: it was destroyed all the same, or lost what
+/// it had written. Only a pattern was looked at again.
+#[tokio::test]
+async fn a_vm_that_has_another_name_when_the_answer_comes_is_left_alone() {
+    let vcsim = Vcsim::start(VcsimOptions::plain(1)).await;
+    let govc = Govc::new(&vcsim);
+    let (name, other) = ("DC0_H0_VM0", "precious");
+    govc.run(&["vm.power", "-off", name]).await;
+    govc.run(&["snapshot.create", "-vm", name, "base"]).await;
+    for line in [
+        &["vm", "destroy", name][..],
+        &["vm", "snapshot", "revert", name, "base"],
+        &["vm", "snapshot", "rm", name, "base"],
+    ] {
+        let terminal = Terminal::start(&Program::against(&vcsim, line).with("TERM", "xterm"), 150, 20);
+        eventually("it asks", async || terminal.screen().contains("[y/N]")).await;
+        govc.run(&["object.rename", &format!("/DC0/vm/{name}"), other]).await;
+        terminal.press("y");
+        terminal.press("Enter");
+        eventually("it has ended", async || terminal.exit_code() == Some(1)).await;
+        let screen = terminal.screen();
+        let told = "error: DC0_H0_VM0: nothing was done to it: it is called \"precious\" now";
+        assert!(screen.contains(told), "{screen}");
+        govc.run(&["object.rename", &format!("/DC0/vm/{other}"), name]).await;
+    }
+    assert_eq!(govc.run(&["snapshot.tree", "-vm", name]).await.matches("base").count(), 1);
+    let tasks = govc.run(&["tasks", "-n", "100", &format!("/DC0/vm/{name}")]).await;
+    assert!(!tasks.to_lowercase().contains("revert"), "{tasks}");
 }
 
 /// It once said that vCenter goes on with what it was asked to do.

@@ -40,13 +40,15 @@ async fn a_control_character_is_refused_wherever_it_would_be_sent() {
     for (arguments, place) in [
         (&["rename", vm, "a\u{1}b"][..], "NEW: \"a\\u{1}b\" contains the control character U+0001"),
         (&["rename", vm, "a\nb"], "NEW: \"a\\nb\" contains the control character U+000A"),
+        // A name of blanks was taken, and then nobody could see it.
+        (&["rename", vm, "   "], "NEW: \"   \" is blank"),
         (&["clone", vm, "a\u{7}"], "NAME: "),
         (&["clone", vm, "a", "--annotation", "\u{1b}[31m"], "--annotation: "),
         (&["clone", vm, "a", "--set", "k=\u{1}"], "--set: "),
         (&["clone", vm, "a", "--folder", "\u{1}"], "--folder: "),
         (&["create", "a\tb"], "NAME: "),
         (&["create", "a", "--annotation", "\u{1}"], "--annotation: "),
-        (&["snapshot", vm, "\u{1}"], "SNAPSHOT: "),
+        (&["snapshot", "take", vm, "\u{1}"], "SNAPSHOT: "),
     ] {
         refused(rookery(&vcsim, &[&["vm"], arguments].concat()).await, 2, &[place]);
     }

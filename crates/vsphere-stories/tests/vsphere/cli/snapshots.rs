@@ -27,8 +27,7 @@ async fn snapshots_are_taken_listed_gone_back_to_and_removed() {
     let govc = Govc::new(&vcsim);
     for (arguments, name) in [
         (&["vm", "snapshot", "take", VM, "base"][..], "base"),
-        // As before there were others.
-        (&["vm", "snapshot", VM, "before"], "before"),
+        (&["vm", "snapshot", "take", VM, "before"], "before"),
         (&["vm", "snapshot", "take", VM, "after"], "after"),
     ] {
         let told = printed(rookery(&vcsim, arguments).await);
@@ -82,6 +81,9 @@ async fn what_is_unclear_or_not_confirmed_changes_no_snapshot() {
         2,
         &["name the VM, and then the snapshot"],
     );
+    // As it was once said.
+    let old = ["vm", "snapshot", VM, "base"];
+    refused(rookery(&vcsim, &old).await, 2, &["unrecognized subcommand", "rookery vm snapshot"]);
     let both = ["vm", "snapshot", "take", VM, "base", "--all-matching", "*"];
     refused(rookery(&vcsim, &both).await, 2, &["either named, or all"]);
     assert_eq!(tree(&govc).await, before);

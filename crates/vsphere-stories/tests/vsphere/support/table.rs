@@ -200,8 +200,13 @@ pub(super) const TABLE: &[Row] = &[
         shown: In(&["machines::a_vm_is_reconfigured_made_a_template_and_destroyed"]),
     },
     Row {
-        operation: "list snapshots, go back to one, remove them",
-        calls: &["snapshots::snapshots", "snapshots::revert_to_snapshot", "snapshots::remove_snapshot"],
+        operation: "list snapshots, take one, go back to it, remove them",
+        calls: &[
+            "snapshots::snapshots",
+            "snapshots::take_snapshot",
+            "snapshots::revert_to_snapshot",
+            "snapshots::remove_snapshot",
+        ],
         shown: In(&["cli::snapshots::snapshots_are_taken_listed_gone_back_to_and_removed"]),
     },
     Row {
