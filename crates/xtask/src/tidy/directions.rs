@@ -24,6 +24,7 @@ const DIRECTIONS: &[(&str, May)] = &[
     ("rookery-bench", May::UseAllBut(&["rookery", "rookery-vsphere-stories", "xtask"])),
     ("rookery-cds", May::Use(&["rookery-daemon", "rookery-dial"])),
     ("rookery-cds-sim", May::Use(&["rookery-daemon", "rookery-sim"])),
+    ("rookery-crds", May::Use(&[])),
     ("rookery-daemon", May::Use(&[])),
     ("rookery-dial", May::Use(&[])),
     ("rookery-fleet", May::Use(&[])),
