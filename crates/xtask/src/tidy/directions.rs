@@ -57,6 +57,7 @@ const DIRECTIONS: &[(&str, May)] = &[
         ]),
     ),
     ("rookery-kit", May::Use(&["rookery-daemon", "rookery-vim", "rookery-vim-client", "rookery-vim-sim"])),
+    ("rookery-operator", May::Use(&["rookery-crds", "rookery-fleet"])),
     ("rookery-sim", May::Use(&["rookery-daemon"])),
     ("rookery-vim", May::Use(&[])),
     ("rookery-vim-client", May::Use(&["rookery-daemon", "rookery-dial", "rookery-vim"])),
