@@ -1,6 +1,6 @@
 //! Objects of the cluster, read once. What cannot be used without being guessed is not used.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use rookery_crds::agents::{OwnedVm, VsphereAgent, names};
@@ -103,9 +103,8 @@ pub fn request(object: &VsphereAgent, seen: Seen) -> Result<(RequestName, Reques
     let metadata = &object.metadata;
     let name = name(metadata)?;
     let status = object.status.clone().unwrap_or_default();
-    let find = |from: &Option<std::collections::BTreeMap<String, String>>, key: &str| {
-        said(from.as_ref().and_then(|map| map.get(key)))
-    };
+    let find =
+        |from: &Option<BTreeMap<String, String>>, key: &str| said(from.as_ref().and_then(|map| map.get(key)));
     let vm_name = find(&metadata.annotations, names::VM_NAME);
     let purpose =
         if find(&metadata.labels, names::CREATED_FOR_LABEL).as_deref() == Some(names::CREATED_FOR_SPARE) {
@@ -172,3 +171,6 @@ fn uid(metadata: &ObjectMeta) -> Result<Uid, Unreadable> {
 fn created(metadata: &ObjectMeta) -> Timestamp {
     metadata.creation_timestamp.as_ref().map_or(Timestamp::UNIX_EPOCH, |time| time.0)
 }
+
+#[cfg(test)]
+mod tests;
