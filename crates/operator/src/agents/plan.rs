@@ -19,7 +19,7 @@ mod serve;
 mod spares;
 mod waiting;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rand::rngs::StdRng;
 
@@ -105,7 +105,7 @@ struct Pass<'p> {
     /// The AgentMachines that wait, those first that have waited longest.
     waiting: Vec<&'p AgentMachineName>,
     /// Requests by the AgentMachine that they are for.
-    own: BTreeMap<&'p AgentMachineName, Vec<&'p RequestName>>,
+    own: HashMap<&'p AgentMachineName, Vec<&'p RequestName>>,
     /// Requests that were given to another AgentMachine by this pass.
     assigned: BTreeMap<RequestName, AgentMachineName>,
     room: room::Room,
@@ -118,7 +118,7 @@ impl<'p> Pass<'p> {
     fn new(seen: &'p Observed, want: &'p Desired, random: &'p mut StdRng, known: Known<'p>) -> Self {
         let mut waiting: Vec<_> = seen.agent_machines.iter().filter(|(_, machine)| machine.waits()).collect();
         waiting.sort_by_key(|(name, machine)| (machine.created, *name));
-        let mut own: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        let mut own: HashMap<_, Vec<_>> = HashMap::new();
         for (name, request) in &seen.requests {
             if let Purpose::AgentMachine(machine) = &request.purpose {
                 own.entry(machine).or_default().push(name);

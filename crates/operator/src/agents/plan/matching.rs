@@ -1,12 +1,12 @@
 //! Which Agent runs in which VM. Proofs are tried in the order of their weight, and each Agent is in one VM.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rookery_crds::agents::names::{DISCRIMINATOR_LABEL, ROLE_LABEL};
 
 use crate::agents::desired::Desired;
 use crate::agents::identity::{BiosUuid, Identity, Mac};
-use crate::agents::observe::{Agent, AgentName, Observed, RequestName};
+use crate::agents::observe::{Agent, AgentName, Observed, Request, RequestName};
 
 /// How an Agent is known to run in a VM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,8 +37,9 @@ pub struct Match {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Matches {
-    by_request: BTreeMap<RequestName, Match>,
-    agents: BTreeSet<AgentName>,
+    // Nobody goes through these, so that their order decides nothing.
+    by_request: HashMap<RequestName, Match>,
+    agents: HashSet<AgentName>,
 }
 
 impl Matches {
@@ -63,20 +64,22 @@ impl Matches {
 
 /// Matches the Agents of the pool's InfraEnv and cluster with its VMs.
 pub fn find(seen: &Observed, want: &Desired) -> Matches {
-    let eligible: Vec<_> =
-        seen.agents.iter().filter(|(name, agent)| is_eligible(seen, want, name, agent)).collect();
-    let identities: BTreeMap<_, _> =
-        seen.requests.iter().map(|(name, request)| (name, request.identity())).collect();
+    let eligible = seen.agents.iter().filter(|(name, agent)| is_eligible(seen, want, name, agent));
+    // Of several that fit alike the bound one is meant, since the others cannot be.
+    let (bound, free): (Vec<_>, Vec<_>) = eligible.partition(|(_, agent)| agent.is_bound());
+    let eligible = [bound, free].concat();
+    let identities: Vec<_> =
+        seen.requests.iter().map(|(name, request)| (name, request, request.identity())).collect();
     let mut matches = Matches::default();
     by_uuid(&eligible, &identities, &mut matches);
     by_mac(&eligible, &identities, &mut matches);
-    by_hostname(seen, want, &eligible, &identities, &mut matches);
+    by_hostname(want, &eligible, &identities, &mut matches);
     by_reference(seen, want, &identities, &mut matches);
     matches
 }
 
 type Eligible<'o> = [(&'o AgentName, &'o Agent)];
-type Identities<'o> = BTreeMap<&'o RequestName, Identity>;
+type Identities<'o> = [(&'o RequestName, &'o Request, Identity)];
 
 /// Right InfraEnv, no other cluster's, no other pool's.
 pub(super) fn is_eligible(seen: &Observed, want: &Desired, name: &AgentName, agent: &Agent) -> bool {
@@ -96,53 +99,44 @@ pub(super) fn has_labels(want: &Desired, agent: &Agent) -> bool {
 }
 
 fn by_uuid(eligible: &Eligible<'_>, identities: &Identities<'_>, matches: &mut Matches) {
-    let mut serials: BTreeMap<BiosUuid, Vec<_>> = BTreeMap::new();
-    let mut named: BTreeMap<BiosUuid, Vec<_>> = BTreeMap::new();
+    let mut serials: HashMap<BiosUuid, Vec<_>> = HashMap::new();
+    let mut named: HashMap<BiosUuid, Vec<_>> = HashMap::new();
     for (name, agent) in eligible {
-        let key = (!agent.is_bound(), *name);
-        agent.serial.into_iter().for_each(|uuid| serials.entry(uuid).or_default().push(key));
-        agent.named.into_iter().for_each(|uuid| named.entry(uuid).or_default().push(key));
+        if let Some(uuid) = agent.serial {
+            serials.entry(uuid).or_default().push(*name);
+        }
+        if let Some(uuid) = agent.named {
+            named.entry(uuid).or_default().push(*name);
+        }
     }
-    for agents in [&mut serials, &mut named].into_iter().flat_map(BTreeMap::values_mut) {
-        agents.sort();
-    }
-    for (request, identity) in identities {
+    for (request, _, identity) in identities {
         let Some(uuid) = identity.uuid else { continue };
         let candidates = [serials.get(&uuid), named.get(&uuid), named.get(&uuid.swapped())];
         let mut candidates = candidates.into_iter().flatten().flatten();
-        if let Some((_, agent)) = candidates.find(|(_, agent)| !matches.has(agent)) {
+        if let Some(agent) = candidates.find(|agent| !matches.has(agent)) {
             matches.add(request, agent, Proof::Uuid);
         }
     }
 }
 
 fn by_mac(eligible: &Eligible<'_>, identities: &Identities<'_>, matches: &mut Matches) {
-    let mut macs: BTreeMap<Mac, Vec<_>> = BTreeMap::new();
+    let mut macs: HashMap<Mac, Vec<_>> = HashMap::new();
     for (name, agent) in eligible.iter().filter(|(name, _)| !matches.has(name)) {
-        agent.macs.iter().for_each(|mac| macs.entry(*mac).or_default().push((!agent.is_bound(), *name)));
+        agent.macs.iter().for_each(|mac| macs.entry(*mac).or_default().push(*name));
     }
-    for agents in macs.values_mut() {
-        agents.sort();
-    }
-    for (request, identity) in
-        identities.iter().filter(|(request, _)| matches.is_open(request)).collect::<Vec<_>>()
-    {
+    for (request, _, identity) in identities {
         let mut candidates = identity.macs.iter().filter_map(|mac| macs.get(mac)).flatten();
-        if let Some((_, agent)) = candidates.find(|(_, agent)| !matches.has(agent)) {
+        if matches.is_open(request)
+            && let Some(agent) = candidates.find(|agent| !matches.has(agent))
+        {
             matches.add(request, agent, Proof::Mac);
         }
     }
 }
 
 /// Only where one VM and one Agent have the name and nothing speaks against it.
-fn by_hostname(
-    seen: &Observed,
-    want: &Desired,
-    eligible: &Eligible<'_>,
-    identities: &Identities<'_>,
-    matches: &mut Matches,
-) {
-    let mut agents: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+fn by_hostname(want: &Desired, eligible: &Eligible<'_>, identities: &Identities<'_>, matches: &mut Matches) {
+    let mut agents: HashMap<&str, Vec<_>> = HashMap::new();
     let free = eligible.iter().filter(|(name, agent)| !matches.has(name) && has_labels(want, agent));
     for (name, agent) in free {
         let hostname = agent.hostname.as_ref().or(agent.observed_hostname.as_ref());
@@ -151,13 +145,14 @@ fn by_hostname(
         }
     }
     let mut vms: BTreeMap<&str, Vec<_>> = BTreeMap::new();
-    for (name, request) in seen.requests.iter().filter(|(name, _)| matches.is_open(name)) {
-        vms.entry(request.vm_name.as_str()).or_default().push(name);
+    for (name, request, identity) in identities.iter().filter(|(name, ..)| matches.is_open(name)) {
+        vms.entry(request.vm_name.as_str()).or_default().push((*name, identity));
     }
     for (hostname, requests) in vms {
-        let ([request], Some(agents)) = (requests.as_slice(), agents.get(hostname)) else { continue };
-        let fits = |agent: &Agent| identities.get(*request).is_none_or(|identity| !conflict(identity, agent));
-        let mut fitting = agents.iter().filter(|(_, agent)| fits(agent));
+        let ([(request, identity)], Some(agents)) = (requests.as_slice(), agents.get(hostname)) else {
+            continue;
+        };
+        let mut fitting = agents.iter().filter(|(_, agent)| !conflict(identity, agent));
         if let (Some((agent, _)), None) = (fitting.next(), fitting.next()) {
             matches.add(request, agent, Proof::Hostname);
         }
@@ -165,14 +160,13 @@ fn by_hostname(
 }
 
 fn by_reference(seen: &Observed, want: &Desired, identities: &Identities<'_>, matches: &mut Matches) {
-    for (request, identity) in identities {
-        let reference = seen.requests.get(*request).and_then(|request| request.stored.agent.as_ref());
-        let Some((name, agent)) = reference.and_then(|name| seen.agents.get_key_value(name)) else {
+    for (name, request, identity) in identities {
+        let reference = request.stored.agent.as_ref().filter(|_| matches.is_open(name));
+        let Some((agent, found)) = reference.and_then(|agent| seen.agents.get_key_value(agent)) else {
             continue;
         };
-        let is_free = matches.is_open(request) && !matches.has(name);
-        if is_free && is_eligible(seen, want, name, agent) && !conflict(identity, agent) {
-            matches.add(request, name, Proof::Reference);
+        if !matches.has(agent) && is_eligible(seen, want, agent, found) && !conflict(identity, found) {
+            matches.add(name, agent, Proof::Reference);
         }
     }
 }

@@ -8,7 +8,7 @@
 //!              Orphaned ◄─────────────────┴────────────────┘ Agent or VM gone             stays so until the VM is gone
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 use rookery_crds::agents::{Phase, VmReason};
@@ -189,8 +189,8 @@ fn without_agent(facts: &Facts<'_>) -> (Phase, VmReason) {
 
 /// Which AgentMachine has which Agent, however that is written.
 pub(super) struct Bindings<'o> {
-    by_uid: BTreeMap<&'o Uid, &'o AgentMachineName>,
-    by_agent: BTreeMap<&'o AgentName, &'o AgentMachineName>,
+    by_uid: HashMap<&'o Uid, &'o AgentMachineName>,
+    by_agent: HashMap<&'o AgentName, &'o AgentMachineName>,
     machines: &'o BTreeMap<AgentMachineName, AgentMachine>,
 }
 

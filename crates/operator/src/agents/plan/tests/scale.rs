@@ -57,11 +57,11 @@ fn fastest(world: &World) -> Duration {
 
 #[test]
 fn a_plan_for_thousands_takes_time_in_proportion_to_their_number() {
-    let (few, many) = (crowd(5_000), crowd(20_000));
-    let creates = few.plan().actions.iter().filter(|action| matches!(action, Action::Create { .. })).count();
-    assert_eq!(creates, 1666);
+    let (few, many) = (crowd(200), crowd(20_000));
+    let creates = many.plan().actions.iter().filter(|action| matches!(action, Action::Create { .. })).count();
+    assert_eq!(creates, 6666);
     let ratio = fastest(&many).as_secs_f64() / fastest(&few).as_secs_f64();
-    // What does not fit into a cache takes longer to look up. A step that looked at each for each would take sixteen times as
-    // long.
-    assert!(ratio < 12.0, "{ratio:.1}");
+    // A hundred times as many take some hundred times as long: what does not fit into a cache is slower to look up, and
+    // other tests run beside this one. A step that looked at each for each would take ten thousand times as long.
+    assert!(ratio < 3000.0, "{ratio:.1}");
 }
