@@ -9,6 +9,8 @@ use rookery_daemon::telemetry::{LogFormat, Telemetry};
 
 #[cfg(feature = "hatchery")]
 use crate::hatchery;
+#[cfg(feature = "operator")]
+use crate::operator;
 #[cfg(feature = "sim")]
 use crate::sim;
 use crate::{complete, doctor, man, settings, up, version, vm};
@@ -62,6 +64,13 @@ pub enum Command {
     #[cfg(feature = "hatchery")]
     /// Explain why a job waits, or which VM serves it
     Explain(hatchery::Explain),
+    #[cfg(feature = "operator")]
+    /// Serve Kubernetes with VMs
+    Operator {
+        /// What to do.
+        #[command(subcommand)]
+        command: operator::Command,
+    },
     #[cfg(feature = "sim")]
     /// Simulate a system that Rookery talks to
     Sim {

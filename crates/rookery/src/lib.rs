@@ -16,6 +16,8 @@ mod guest_user;
 #[cfg(feature = "hatchery")]
 pub mod hatchery;
 mod man;
+#[cfg(feature = "operator")]
+pub mod operator;
 pub mod output;
 mod proxies;
 pub mod session;
@@ -110,6 +112,8 @@ async fn run(cli: Cli, filter: Option<Filter>) -> anyhow::Result<Ending> {
         Command::Hatchery { command } => hatchery::run(command, filter, out).await,
         #[cfg(feature = "hatchery")]
         Command::Explain(args) => hatchery::explain(&args, out).await,
+        #[cfg(feature = "operator")]
+        Command::Operator { command } => operator::run(command, out).await,
         #[cfg(feature = "sim")]
         Command::Sim { command } => sim::run(command, out).await,
     }

@@ -251,6 +251,14 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ),
         ],
     ),
+    ("operator", &[("rookery operator crds", "what a cluster has to know first")]),
+    (
+        "operator crds",
+        &[
+            ("rookery operator crds", "for `kubectl apply --server-side -f -`"),
+            ("rookery operator crds -o json", "as one List, for a program"),
+        ],
+    ),
     ("sim", &[("rookery sim vcenter", "a vCenter on this machine"), ("rookery sim cds", "a CDS server")]),
     (
         "sim vcenter",

@@ -70,6 +70,7 @@ fn help_of_the_program() {
       doctor       Check everything that making VMs needs, and say how to fix what is missing
       hatchery     Serve the jobs of a CDS server with workers in VMs
       explain      Explain why a job waits, or which VM serves it
+      operator     Serve Kubernetes with VMs
       sim          Simulate a system that Rookery talks to
       settings     Show the effective settings and where each comes from
       version      Show the version, the commit and the compiler that it was built from, and its

@@ -95,6 +95,7 @@ const ROWS: &[Row] = &[
     row("hatchery adopt-vm", HAS, HAS, ASKED),
     row("hatchery unmark", HAS, HAS, ASKED),
     row("explain", HAS, READS, ASKED),
+    row("operator crds", HAS, READS, LOCAL),
     row("sim vcenter", "prints its address, and serves", SIMULATED, LOCAL),
     row("sim vcenter ctl inspect", "prints JSON", READS, LOCAL),
     row("sim vcenter ctl rules", "prints JSON", READS, LOCAL),
