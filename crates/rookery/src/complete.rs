@@ -215,3 +215,14 @@ impl Question {
         Some(settings::load_file(file).ok()?.settings.identity.name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    // PowerShell ends a string on four more signs than `'`: the name of a VM could run commands.
+    #[test]
+    fn powershell_itself_says_how_a_name_is_quoted() {
+        let script = include_str!("complete/scripts/powershell");
+        assert!(script.contains("::EscapeSingleQuotedStringContent($value)") && !script.contains("Replace("));
+        assert!(!script.contains("=@"), "a word that begins with @ is no word");
+    }
+}
