@@ -54,7 +54,7 @@ pub(super) fn cpus(text: &str) -> Result<i32, String> {
 }
 
 /// The name of something in vCenter: one line.
-pub(super) fn name(text: &str) -> Result<String, String> {
+pub(crate) fn name(text: &str) -> Result<String, String> {
     without_control(text, |_| false)
 }
 
