@@ -90,7 +90,7 @@ const ROWS: &[Row] = &[
     row("hatchery drain", HAS, HAS, ASKED),
     row("hatchery resume", HAS, HAS, ASKED),
     row("hatchery look", HAS, READS, ASKED),
-    row("hatchery confirm", HAS, HAS, "0, 1, 2, 7, 9"),
+    row("hatchery confirm", HAS, HAS, "0, 1, 2, 7, 9, 130"),
     row("hatchery adopt", HAS, HAS, ASKED),
     row("hatchery adopt-vm", HAS, HAS, ASKED),
     row("hatchery unmark", HAS, HAS, ASKED),
