@@ -201,24 +201,6 @@ impl Api {
         }
     }
 
-    /// The error of a request that CDS has not answered itself. A server that speaks only TLS answers anything, or breaks
-    /// off, if it is spoken to without.
-    pub(crate) async fn explained(&self, error: CdsError) -> CdsError {
-        let (CdsError::Lost { what, .. }
-        | CdsError::Unavailable { what, .. }
-        | CdsError::NotUnderstood { what, .. }) = &error
-        else {
-            return error;
-        };
-        if self.address.endpoint().is_tls() {
-            return error;
-        }
-        match self.http.why_no_answer().await {
-            Some(source) => CdsError::Unreachable { what: what.clone(), source },
-            None => error,
-        }
-    }
-
     fn is_allowed(&self, call: &Call) -> bool {
         !changes_something(&call.method, &call.path) || self.lease.is_held(None)
     }

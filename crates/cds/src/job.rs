@@ -139,6 +139,21 @@ pub enum JobStatus {
     Other(String),
 }
 
+impl JobStatus {
+    /// Whether the job is over.
+    pub fn is_final(&self) -> bool {
+        match self {
+            Self::Fail | Self::Stopped | Self::Success | Self::Cancelled | Self::Skipped => true,
+            Self::Blocked
+            | Self::Waiting
+            | Self::Scheduling
+            | Self::Building
+            | Self::Retrying
+            | Self::Other(_) => false,
+        }
+    }
+}
+
 /// As CDS writes it.
 impl fmt::Display for JobStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -207,7 +207,7 @@ impl<P: Protocol> Session<P> {
                     let hatchery = self.identity.name.clone();
                     return Err(CdsError::SignIn { protocol: P::NAME, hatchery, source });
                 }
-                Err(error) => return Err(self.api.explained(error).await),
+                Err(error) => return Err(error),
             }
         };
         let (token, registered) = P::registered(&answer)?;

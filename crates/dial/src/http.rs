@@ -4,6 +4,7 @@ use std::error::Error as _;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper::header::{CONNECTION, HOST, HeaderName, HeaderValue, USER_AGENT};
 use hyper::rt::Executor as _;
-use hyper::{Method, Request, Response, Uri};
+use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -70,6 +71,8 @@ pub struct Http {
     dial: Arc<dyn Dial>,
     authority: String,
     user_agent: HeaderValue,
+    /// Whether the server has answered: from then on it is not for want of TLS that an exchange breaks.
+    understood: Arc<AtomicBool>,
 }
 
 impl Http {
@@ -82,17 +85,13 @@ impl Http {
             .timer(TokioTimer::new())
             .build(Connector(Arc::clone(&dial)));
         let user_agent = HeaderValue::from_str(user_agent).unwrap_or(HeaderValue::from_static("rookery"));
-        Self { client, dial, authority: endpoint.authority(), user_agent }
+        let (authority, understood) = (endpoint.authority(), Arc::default());
+        Self { client, dial, authority, user_agent, understood }
     }
 
     /// The proxies that other servers, too, are reached through.
     pub fn proxies(&self) -> Proxies {
         self.dial.proxies()
-    }
-
-    /// See [`Dial::why_no_answer`].
-    pub async fn why_no_answer(&self) -> Option<DialError> {
-        self.dial.why_no_answer().await
     }
 
     /// Sends one request and gives its answer, the body of which is still to be read. No deadline: whoever asks knows
@@ -106,7 +105,7 @@ impl Http {
     ) -> Result<Response<Incoming>, HttpError> {
         // TLS happens inside the dialer: to this layer every server speaks plain HTTP.
         let request = self.request(method, &format!("http://{}{path}", self.authority), headers, body)?;
-        self.client.request(request).await.map_err(|error| classify(&error))
+        self.unless_in_tls(self.client.request(request).await.map_err(|error| classify(&error))).await
     }
 
     /// The same over a connection of its own, since one that the server is about to close makes it uncertain whether a
@@ -134,7 +133,30 @@ impl Http {
         }
         // Ends with the answer, or with whoever waits for it; how it broke is told there.
         TokioExecutor::new().execute(async move { connection.await.ok() });
-        sender.send_request(request).await.map_err(|error| broken(&error))
+        self.unless_in_tls(sender.send_request(request).await.map_err(|error| broken(&error))).await
+    }
+
+    /// The same, unless it is the first and the server speaks nothing but TLS: such a one breaks off, or complains of a bad
+    /// request, if it is spoken to without.
+    async fn unless_in_tls(
+        &self,
+        outcome: Result<Response<Incoming>, HttpError>,
+    ) -> Result<Response<Incoming>, HttpError> {
+        let may_be = match &outcome {
+            Ok(response) => response.status() == StatusCode::BAD_REQUEST,
+            Err(HttpError::Broken(_)) => true,
+            Err(_) => return outcome,
+        };
+        if may_be
+            && !self.understood.load(Ordering::Relaxed)
+            && let Some(why) = self.dial.why_no_answer().await
+        {
+            return Err(HttpError::Dial(why));
+        }
+        if outcome.is_ok() {
+            self.understood.store(true, Ordering::Relaxed);
+        }
+        outcome
     }
 
     fn request(

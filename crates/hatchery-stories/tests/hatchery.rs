@@ -16,6 +16,7 @@ mod hatchery {
     mod cli;
     mod cli_first;
     mod cli_jobs;
+    mod cli_prompts;
     mod cli_standby;
     mod completing;
     mod copies;

@@ -11,14 +11,17 @@ mod hatcheries;
 mod machines;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgMatches, FromArgMatches as _, ValueEnum};
+use clap::ValueEnum;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
 use crate::Ending;
 use crate::cli::{self, Connect};
 use crate::output::{Out, printable};
-use crate::settings::{Loaded, Sources, load};
+use crate::settings::{Sources, load};
 use engine::{Candidate, Live, Place};
 
 /// How long somebody who presses TAB waits for whatever has to be asked.
@@ -40,7 +43,7 @@ pub struct Asked {
     /// The word at the cursor, for a shell that cannot give an empty argument
     #[arg(long)]
     current: Option<String>,
-    /// Load what a vCenter has instead
+    /// Load what a vCenter has instead; the words come by standard input, since everybody on this machine can see these
     #[arg(long)]
     refresh: bool,
     /// What stands behind the name of the program; for bash the line, and the end of it that is replaced
@@ -84,19 +87,23 @@ pub(crate) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
 /// Answers a script: a line `files` if the shell is to complete names of files, or else `words`; then each candidate.
 /// Whatever fails, there are fewer candidates.
 pub(crate) async fn answer(asked: &Asked, out: &mut Out) -> anyhow::Result<Ending> {
-    let question = Question::of(asked);
     let mut root = cli::command();
     root.build();
-    let place = Place::after(&root, &question.words);
     if asked.refresh {
-        machines::refresh(&question.settings(place.command)).await.ok();
+        let words = machines::handed_over().await?;
+        let place = Place::after(&root, &words);
+        let sources = sources(&place);
+        machines::refresh(&spawn_blocking(move || load(&sources)).await?).await.ok();
         return Ok(Ending::Done);
     }
+    let question = Question::of(asked);
+    let place = Place::after(&root, &question.words);
     let wanted = place.wanted(&question.current);
     let mut candidates = wanted.known;
     let files = matches!(wanted.live, Some((Live::Files, _)));
     if let Some((live, before)) = wanted.live {
-        let found = look_up(live, asked, &question, place.command).await;
+        // Whatever is slow: a server, a hatchery, or a file that is a pipe.
+        let found = timeout(PATIENCE, look_up(live, asked, &question, &place)).await.unwrap_or_default();
         let whole =
             found.into_iter().map(|found| Candidate { word: format!("{before}{}", found.word), ..found });
         candidates.extend(whole.filter(|found| is_typable(found, &question.current)));
@@ -124,26 +131,56 @@ fn is_typable(found: &Candidate, current: &str) -> bool {
         && (!word.starts_with('-') || current.starts_with('-'))
 }
 
-async fn look_up(live: Live, asked: &Asked, question: &Question, command: &clap::Command) -> Vec<Candidate> {
-    let of_vcenter = |templates_alone| async move {
-        machines::find(&question.settings(command), asked, templates_alone).await
-    };
+async fn look_up(live: Live, asked: &Asked, question: &Question, place: &Place<'_>) -> Vec<Candidate> {
+    let of_vcenter =
+        |templates_alone| machines::find(sources(place), asked, &question.words, templates_alone);
     match live {
         Live::Files => vec![],
         Live::Templates => of_vcenter(true).await,
         #[cfg(feature = "hatchery")]
-        Live::Vms if command.get_arguments().all(|arg| arg.get_long() != Some("endpoint")) => {
-            hatcheries::machines(question.hatchery(command).as_deref()).await
-        }
+        Live::Vms if !place.takes("endpoint", false) => hatcheries::machines(which(place)).await,
         Live::Vms => of_vcenter(false).await,
         #[cfg(feature = "hatchery")]
-        Live::Jobs => hatcheries::jobs(question.hatchery(command).as_deref()).await,
+        Live::Jobs => hatcheries::jobs(which(place)).await,
         #[cfg(feature = "hatchery")]
-        Live::Models => hatcheries::models(question.hatchery(command).as_deref()).await,
+        Live::Models => hatcheries::models(which(place)).await,
         #[cfg(feature = "hatchery")]
         Live::Hatcheries => hatcheries::names().await,
         #[cfg(not(feature = "hatchery"))]
         Live::Jobs | Live::Models | Live::Hatcheries => vec![],
+    }
+}
+
+/// Which vCenter the command would turn to, as far as it has been typed.
+fn sources(place: &Place<'_>) -> Sources {
+    let config = place.value("config").filter(|_| place.takes("config", true)).map(PathBuf::from);
+    let flags = if place.takes("endpoint", false) {
+        Connect {
+            // `up` has another name for the vCenter that it works on.
+            endpoint: place.value("vcenter").or_else(|| place.value("endpoint")),
+            user: place.value("user"),
+            password_file: place.value("password_file"),
+            datacenter: place.value("datacenter"),
+            ca_file: place.value("ca_file"),
+            thumbprint: place.value("thumbprint"),
+            insecure: place.has("insecure"),
+        }
+    } else {
+        Connect::default()
+    };
+    Sources::of_this_process(config, flags)
+}
+
+/// Which hatchery the command would turn to, if it says so.
+#[cfg(feature = "hatchery")]
+fn which(place: &Place<'_>) -> hatcheries::Which {
+    use hatcheries::Which;
+
+    match (place.value("name"), place.value("config")) {
+        _ if !(place.takes("name", false) && place.takes("config", false)) => Which::Any,
+        (Some(name), _) => Which::Named(name),
+        (None, Some(file)) => Which::OfFile(file.into()),
+        (None, None) => Which::Any,
     }
 }
 
@@ -172,54 +209,19 @@ impl Question {
         let current = asked.current.clone().or_else(|| words.pop()).unwrap_or_default();
         Self { words, current, line: None }
     }
-
-    /// What has been typed, as far as it can be understood, for the command that it has come to.
-    fn typed(&self) -> Option<ArgMatches> {
-        let words = std::iter::once("rookery").chain(self.words.iter().map(String::as_str));
-        let mut matches = cli::command().ignore_errors(true).try_get_matches_from(words).ok()?;
-        while let Some((_, inner)) = matches.remove_subcommand() {
-            matches = inner;
-        }
-        Some(matches)
-    }
-
-    /// Which vCenter the command would turn to.
-    fn settings(&self, command: &clap::Command) -> Loaded {
-        let has = |name, global| {
-            command.get_arguments().any(|arg| arg.get_long() == Some(name) && arg.is_global_set() == global)
-        };
-        let (connects, has_config) = (has("endpoint", false), has("config", true));
-        let typed = self.typed();
-        let config = typed
-            .as_ref()
-            .filter(|_| has_config)
-            .and_then(|typed| typed.try_get_one("config").ok().flatten().cloned());
-        // `up` has another name for the vCenter that it works on.
-        let named =
-            typed.as_ref().and_then(|typed| typed.try_get_one::<String>("vcenter").ok().flatten().cloned());
-        let flags = typed.filter(|_| connects).and_then(|typed| Connect::from_arg_matches(&typed).ok());
-        let flags = flags.unwrap_or_default();
-        load(&Sources::of_this_process(config, Connect { endpoint: named.or(flags.endpoint), ..flags }))
-    }
-
-    /// Which hatchery the command would turn to, if it says so.
-    #[cfg(feature = "hatchery")]
-    fn hatchery(&self, command: &clap::Command) -> Option<String> {
-        use rookery_hatchery::settings;
-
-        let names_one = |name| command.get_arguments().any(|arg| arg.get_long() == Some(name));
-        let typed = self.typed().filter(|_| names_one("name") && names_one("config"))?;
-        if let Ok(Some(name)) = typed.try_get_one::<String>("name") {
-            return Some(name.clone());
-        }
-        let file: &std::path::PathBuf = typed.try_get_one("config").ok().flatten()?;
-        Some(settings::load_file(file).ok()?.settings.identity.name)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // PowerShell ends a string on four more signs than `'`: the name of a VM could run commands.
+    #[test]
+    fn powershell_itself_says_how_a_name_is_quoted() {
+        let script = include_str!("complete/scripts/powershell");
+        assert!(script.contains("::EscapeSingleQuotedStringContent($value)") && !script.contains("Replace("));
+        assert!(!script.contains("=@"), "a word that begins with @ is no word");
+    }
 
     #[test]
     fn a_name_that_would_be_shown_as_another_is_not_offered() {

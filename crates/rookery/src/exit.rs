@@ -5,6 +5,7 @@ use std::fmt;
 
 #[cfg(feature = "hatchery")]
 use rookery_cds::CdsError;
+use rookery_daemon::control::AskError;
 use rookery_daemon::settings::Problems;
 use rookery_daemon::shutdown::ExitCause;
 use rookery_daemon::telemetry::TelemetryError;
@@ -32,7 +33,7 @@ pub enum Exit {
     Unreachable,
     /// A server does not want this process any more.
     Unwanted,
-    /// What was named does not exist, or may mean several things: nothing was begun.
+    /// What was named does not exist or does not run, or may mean several things: nothing was begun.
     Unclear,
     /// Of several some succeeded, and some failed.
     Partly,
@@ -99,6 +100,9 @@ fn of_cause(cause: &(dyn Error + 'static)) -> Option<Exit> {
     #[cfg(feature = "hatchery")]
     if cause.is::<InvalidOrder>() {
         return Some(Exit::Usage);
+    }
+    if let Some(AskError::Nobody { .. }) = cause.downcast_ref() {
+        return Some(Exit::Unclear);
     }
     #[cfg(feature = "hatchery")]
     match cause.downcast_ref() {

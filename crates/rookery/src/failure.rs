@@ -14,6 +14,8 @@ use rookery_vim_client::{CallError, DialError, FindError};
 use crate::Ending;
 use crate::doctor::Source;
 use crate::exit::Exit;
+#[cfg(feature = "hatchery")]
+use crate::hatchery::SignInError;
 use crate::output::{OutputError, Paint, printable_lines};
 
 /// The exit code of the process; errors are told on the way.
@@ -73,7 +75,9 @@ fn hint(error: &anyhow::Error) -> Option<String> {
         return Some("give one of these as --datacenter, or leave it out to see the VMs of all".to_owned());
     }
     #[cfg(feature = "hatchery")]
-    if let Some(CdsError::SignIn { .. }) = find(error) {
+    if find::<SignInError>(error).is_none()
+        && let Some(CdsError::SignIn { .. }) = find(error)
+    {
         let tokens = "`commonConfiguration.api.token` (V1) and `commonConfiguration.api.tokenV2` (V2)";
         return Some(format!("the tokens are {tokens} of the file"));
     }

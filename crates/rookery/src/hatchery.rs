@@ -10,6 +10,7 @@ mod init;
 mod parts;
 mod plan;
 mod run;
+mod sign_in;
 
 use std::path::{Path, PathBuf};
 
@@ -24,13 +25,13 @@ use crate::output::Out;
 use crate::vm::WrongArguments;
 pub(crate) use ask::explain;
 pub use ask::{Change, Explain, Jobs, Query, Target};
-pub(crate) use check::sign_in;
 #[cfg(feature = "sim")]
 pub(crate) use check::vcenter_of;
 pub(crate) use folder::runtime;
 pub use holding::Holding;
 pub(crate) use holding::holding;
 pub(crate) use parts::{hostname, parts};
+pub(crate) use sign_in::{SignInError, sign_in};
 
 /// What to do.
 #[derive(Debug, Subcommand)]

@@ -18,7 +18,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 pub use colour::Paint;
 pub use columns::{Column, Columns};
-pub use confirm::confirm;
+pub use confirm::{Typed, answer, confirm};
 pub use format::{Format, FormatParser};
 pub use local_time::LocalTime;
 pub use printable::{printable, printable_lines};

@@ -83,7 +83,7 @@ pub async fn with_vcenter<T>(
 
 /// As [`with_session`], for who listens for signals already, has vCenters and goes on afterwards: `None` if the token was
 /// cancelled before the work was done.
-#[cfg(all(feature = "hatchery", feature = "sim"))]
+#[cfg(feature = "hatchery")]
 pub(crate) async fn with_session_until<T>(
     stop: &CancellationToken,
     vcenters: &Vcenters,

@@ -37,6 +37,8 @@ use crate::session::{Orders, with_session};
 use crate::settings::Loaded;
 
 pub(crate) use arguments::WrongArguments;
+#[cfg(feature = "hatchery")]
+pub(crate) use arguments::name as one_line;
 pub use change::{Event, changes};
 pub use glob::Glob;
 pub use pick::{PickError, pick};

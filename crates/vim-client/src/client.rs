@@ -118,10 +118,7 @@ impl Client {
             operation: AtomicU64::new(0),
             requests: Tally::default(),
         };
-        let content = match wire.greeted().await {
-            Ok(content) => content,
-            Err(error) => return Err(wire.explained(error).await),
-        };
+        let content = wire.greeted().await?;
         let manager = content
             .session_manager
             .clone()
@@ -490,17 +487,6 @@ impl Wire {
         let asked = RetrieveServiceContent { this: service_instance() };
         let (content, _) = self.call(&asked, None, self.deadlines.call).await?;
         Ok(content)
-    }
-
-    /// A server that speaks only TLS answers anything, or breaks off, if it is spoken to without.
-    async fn explained(&self, error: CallError) -> CallError {
-        if !error.may_have_happened() || self.endpoint.is_tls() {
-            return error;
-        }
-        match self.http.why_no_answer().await {
-            Some(source) => CallError::Unreachable { endpoint: self.endpoint.to_string(), source },
-            None => error,
-        }
     }
 
     async fn negotiated_version(&self) -> Result<String, CallError> {

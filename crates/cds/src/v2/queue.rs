@@ -218,7 +218,7 @@ impl V2 {
         let fail = fail.with(&json!({"status": JobStatus::Fail, "error": reason, "time": now}))?;
         let attempt = async || self.session.call(&fail).await.map(drop).map_err(|error| about(job, error));
         let look = async || match self.job(job).await {
-            Ok(found) if is_final(&found.job.status) => Ok(Seen::Done(())),
+            Ok(found) if found.job.status.is_final() => Ok(Seen::Done(())),
             Ok(_) => Ok(Seen::NotDone),
             Err(error) if error.is_gone() => Ok(Seen::Done(())),
             Err(error) => Err(error),
@@ -232,22 +232,6 @@ impl V2 {
 
     fn is_ours(&self, job: &RunJob) -> bool {
         job.hatchery_name == self.session.identity.name
-    }
-}
-
-fn is_final(status: &JobStatus) -> bool {
-    match status {
-        JobStatus::Fail
-        | JobStatus::Stopped
-        | JobStatus::Success
-        | JobStatus::Cancelled
-        | JobStatus::Skipped => true,
-        JobStatus::Blocked
-        | JobStatus::Waiting
-        | JobStatus::Scheduling
-        | JobStatus::Building
-        | JobStatus::Retrying
-        | JobStatus::Other(_) => false,
     }
 }
 

@@ -12,9 +12,14 @@ use super::home::Home;
 
 /// `hatchery init` with the addresses of the lab and all that cannot be looked up.
 fn init(home: &Home, lab: &Lab) -> Program {
+    init_at(home, lab, &lab.cds_url)
+}
+
+/// The same with another CDS.
+fn init_at(home: &Home, lab: &Lab, cds: &str) -> Program {
     let password = home.keep("password", Vcsim::PASSWORD);
     let guest = home.keep("guest", "guest-secret\n");
-    let (vcenter, user, cds) = (lab.world.url.as_str(), Vcsim::USER, lab.cds_url.as_str());
+    let (vcenter, user) = (lab.world.url.as_str(), Vcsim::USER);
     home.program(&["hatchery", "init", "--endpoint", vcenter, "--user", user, "--password-file", &password])
         .and(&["--name", Lab::NAME, "--cds", cds, "--guest-user", "debian", "--guest-password-file", &guest])
         .with("CDS_TOKEN", "v1-token")
@@ -120,5 +125,50 @@ async fn what_cannot_be_checked_because_of_cds_is_no_problem_of_its_own() {
     assert!(checked.stdout.contains("PROBLEM  V2 sign-in: "), "{}", checked.stdout);
     let cdn = "CDN: not checked, because the sign-in to CDS failed";
     assert!(checked.stdout.contains(cdn) && !checked.stdout.contains("PROBLEM  CDN"), "{}", checked.stdout);
+    lab.close().await;
+}
+
+// A CDS that was down, or spoken to in the wrong way, was said not to take the token, and the hint named a file that nobody has.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_wrong_with_cds_is_told_as_it_is() {
+    let lab = Lab::start(LabOptions::default()).await;
+    let home = Home::without_settings();
+    let mut in_tls = Program::new(&["sim", "vcenter", "--listen", "127.0.0.1:0"]).start();
+    let line = in_tls.line().await;
+    let socket = line.rsplit_once("https://").and_then(|(_, rest)| rest.split(['/', ' ']).next());
+    let socket = socket.unwrap_or_else(|| panic!("{line}"));
+    let check = async |cds: &str, token: &str, code, words: &[&str]| {
+        let told = init_at(&home, &lab, cds).and(&["--template", "debian12"]).with("CDS_TOKEN_V2", token);
+        let told = told.run().await;
+        assert_eq!(told.code, Some(code), "{}", told.stderr);
+        assert!(words.iter().all(|word| told.stderr.contains(word)), "{words:?}: {}", told.stderr);
+        assert!(!told.stderr.contains("of the file"), "{}", told.stderr);
+        assert_eq!(told.stderr.contains("does not take"), code == 3, "{}", told.stderr);
+    };
+    let spoken = format!("{socket} answers in TLS: write https://{socket}");
+    check(&format!("http://{socket}"), "v2-token", 5, &[&spoken]).await;
+    check("http://127.0.0.1:1", "v2-token", 5, &["cannot be signed in to for V2 jobs", "does not accept"])
+        .await;
+    check(&lab.cds_url, "wrong", 3, &["does not take the token for V2 jobs (--token-v2-file)"]).await;
+    lab.close().await;
+}
+
+// A line break in a name became one of the file, and what followed it settings.
+#[tokio::test(flavor = "multi_thread")]
+async fn names_with_control_characters_are_refused_and_do_not_become_settings() {
+    let lab = Lab::start(LabOptions::default()).await;
+    let home = Home::without_settings();
+    let given = init(&home, &lab).and(&["--template", "debian12", "--region", "a\nb = 1"]).run().await;
+    assert_eq!(given.code, Some(2), "{}", given.stdout);
+    assert!(given.stderr.contains("control character U+000A"), "{}", given.stderr);
+    lab.close().await;
+
+    let options = LabOptions::default();
+    let model = options.model.replace("\"rocky9\"", "\"rocky\\nmaxCpus = 1\"");
+    let lab = Lab::start(LabOptions { model, ..options }).await;
+    let told = init(&home, &lab).and(&["--template", "debian12"]).run().await;
+    assert_eq!(told.code, Some(0), "{}", told.stderr);
+    let text = fs::read_to_string(home.path()).expect("it is written");
+    assert!(text.contains("# modelVMWare = \"rocky\\u000AmaxCpus = 1\"\n"), "{text}");
     lab.close().await;
 }

@@ -55,7 +55,8 @@ async fn a_job_is_followed_from_the_queue_to_its_end_by_the_beginning_of_its_id(
     let table = told(home.program(&["hatchery", "jobs"]).run().await);
     assert!(table.starts_with("JOB ") && table.contains("Success"), "{table}");
 
-    let start = job.get(..8).expect("a UUID");
+    // Eight signs may be digits alone, and then the number of a V1 job as well.
+    let start = job.get(..9).expect("a UUID");
     let explained = told(home.program(&["explain", start]).run().await);
     assert!(explained.starts_with(&format!("job {job}: it has ended as Success at ")), "{explained}");
     assert!(explained.contains(&format!("; its worker was {worker}")), "{explained}");
@@ -87,12 +88,13 @@ async fn orders_are_tried_dry_answered_as_json_and_go_to_the_only_hatchery_that_
     let lab = Lab::start(options).await;
     let home = Home::of(&lab);
     let nobody = home.nameless(&["hatchery", "status"]).run().await;
-    assert_eq!(nobody.code, Some(1), "{}", nobody.stdout);
+    assert_eq!(nobody.code, Some(7), "{}", nobody.stdout);
     assert!(nobody.stderr.contains("no hatchery runs on this machine"), "{}", nobody.stderr);
 
     let daemon = home.started().await;
     let dry = json(home.nameless(&["hatchery", "drain", "--dry-run", "-o", "json"]).run().await);
     assert_eq!((&dry["hatchery"], &dry["dry_run"]), (&"hatchery-lab".into(), &true.into()), "{dry:#}");
+    assert_eq!((&dry["action"], &dry["outcome"]), (&"drain".into(), &"planned".into()), "{dry:#}");
     let draining =
         async || json(home.nameless(&["hatchery", "status", "-o", "json"]).run().await)["draining"].clone();
     assert_eq!(draining().await, false, "nothing was changed");
@@ -106,9 +108,21 @@ async fn orders_are_tried_dry_answered_as_json_and_go_to_the_only_hatchery_that_
     let missing = home.nameless(&["vm", "release", "nobody", "--dry-run"]).run().await;
     assert_eq!(missing.code, Some(7), "{}", missing.stderr);
 
+    // Before the command the file was silently ignored if a name was given as well.
+    let both =
+        home.nameless(&["--config", &home.path(), "hatchery", "status", "--name", "nobody"]).run().await;
+    assert_eq!(both.code, Some(2), "{}", both.stdout);
+    assert!(both.stderr.contains("--name: the hatchery is either named"), "{}", both.stderr);
     // The file of a hatchery may be named before the command as well.
     let before = home.nameless(&["--config", &home.path(), "hatchery", "status"]).run().await;
     assert!(told(before).contains("hatchery-lab"));
+    // A program that confirmed something was told nothing of it.
+    let none = json(home.nameless(&["hatchery", "confirm", "-o", "json"]).run().await);
+    assert_eq!((&none["action"], &none["outcome"]), (&"confirm".into(), &"unchanged".into()), "{none:#}");
+    assert_eq!(
+        (&none["message"], &none["waiting"]),
+        (&"nothing waits to be confirmed".into(), &Value::Array(vec![]))
+    );
     let status = told(home.nameless(&["hatchery", "status"]).run().await);
     assert!(
         status.contains("0 of 10: 0 starting, 0 running, 0 finished, 0 kept; 0 count towards the limit"),

@@ -56,3 +56,24 @@ async fn one_that_stands_by_is_alive_and_says_why_it_is_not_ready() {
     assert_eq!(waiting.end().await.code, Some(0));
     lab.close().await;
 }
+
+// The pages of one on another machine said for ever that the first one led, whatever had become of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_reason_to_stand_by_is_that_of_the_last_look() {
+    let lab = Lab::start(LabOptions::default()).await;
+    let (home, other_machine) = (Home::of(&lab), Home::of(&lab));
+    let leader = home.started().await;
+    let mut waiting = other_machine.run().and(&["--standby"]).start();
+    let served = remark(&mut waiting, "pages are served; until this hatchery leads").await;
+    let address = served.split("address=").nth(1).and_then(|rest| rest.split_whitespace().next());
+    let url = format!("http://{}", address.unwrap_or_else(|| panic!("{served}")));
+    let says = async |why: &str| page(&url, "/readyz").await.1.contains(why);
+    eventually("it stands by", async || says("stands by: instance ").await).await;
+    leader.signal("TERM");
+    assert_eq!(leader.end().await.code, Some(0));
+    eventually("nobody leads", async || says("is first in line").await).await;
+    eventually("it leads", async || page(&url, "/readyz").await.0 == 200).await;
+    waiting.signal("TERM");
+    assert_eq!(waiting.end().await.code, Some(0));
+    lab.close().await;
+}

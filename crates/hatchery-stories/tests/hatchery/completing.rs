@@ -1,4 +1,6 @@
-//! What TAB offers of hatcheries that run here.
+//! What TAB offers of hatcheries that run here: what the scripts of the shells are answered.
+
+use std::time::Duration;
 
 use rookery_hatchery_stories::{Lab, LabOptions};
 use rookery_kit::eventually;
@@ -6,7 +8,7 @@ use rookery_kit::eventually;
 use super::home::Home;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn hatcheries_and_the_jobs_that_wait_are_offered() {
+async fn hatcheries_and_their_jobs_are_offered() {
     let tables = "[commonConfiguration.provision]\nmaxWorker = 1\n".to_owned();
     let lab = Lab::start(LabOptions { tables, ..LabOptions::default() }).await;
     let home = Home::of(&lab);
@@ -24,11 +26,21 @@ async fn hatcheries_and_the_jobs_that_wait_are_offered() {
     assert_eq!(offered(&["hatchery", "drain"], &["--name", "h"]).await, "words\nhatchery-lab\thatchery\n");
     let one = lab.v2_job(Lab::DEBIAN, "sleep 1000").await;
     let other = lab.v2_job(Lab::DEBIAN, "sleep 1000").await;
-    eventually("the job that waits is offered", async || {
+    // Those that are served can be explained as well, and were not offered.
+    eventually("both are offered", async || {
         let jobs = offered(&["explain"], &[""]).await;
-        jobs.lines().count() == 2 && (jobs.contains(&one) != jobs.contains(&other))
+        jobs.lines().count() == 3
+            && jobs.contains(&one)
+            && jobs.contains(&other)
+            && jobs.contains("\tserved: ")
     })
     .await;
+    // Whoever presses TAB waited for whoever opens the other end.
+    let pipe = home.folder().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs").success());
+    let words = ["__complete", "fish", "--", "explain", "-c", &pipe.to_string_lossy(), ""];
+    let mut stuck = home.nameless(&words).start();
+    assert!(stuck.ends_within(Duration::from_secs(30)).await, "it waits for a pipe");
     daemon.signal("TERM");
     assert_eq!(daemon.end().await.code, Some(0));
     lab.close().await;

@@ -540,7 +540,10 @@ async fn what_is_wrong_with_a_real_cds_is_one_clear_error() {
     check(
         up(&folder.file("token.toml", &text.replace("v2-token", "other")), &[]),
         3,
-        &[&format!("cannot sign in to CDS at {} with commonConfiguration.api.tokenV2", cds.url)],
+        &[&format!(
+            "CDS at {} does not take the token for V2 jobs (commonConfiguration.api.tokenV2)",
+            cds.url
+        )],
     )
     .await;
     let nothing = text.replace("[[guestCredentials]]\nmodelVMWare", "[[guestCredentials]]\nmodelPath");

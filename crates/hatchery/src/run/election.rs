@@ -123,10 +123,12 @@ impl Election {
             let is_hidden = matches!(looked, Err(ListError::Hidden)) && !self.has_looked;
             // Once may be a vCenter that is starting, and without the list nobody is elected any more.
             let stays_hidden = std::mem::replace(&mut was_hidden, is_hidden) && is_hidden;
+            // The reason of the last look is none any more.
+            pages.waits(Some(why_not(&looked)));
             match looked {
                 Ok((Standing::Leads, _)) => return Ok(Won::Elected),
                 Ok((_, Verdict::Follows { leader })) => {
-                    self.stand_behind(*leader, policy, pages, &mut told)?;
+                    self.stand_behind(*leader, policy, &mut told)?;
                 }
                 Ok((_, Verdict::Waits { ahead })) => {
                     info!(before = %ahead.instance, "waiting behind a silent hatchery of this name; looking again");
@@ -152,7 +154,6 @@ impl Election {
         &self,
         leader: Candidate,
         policy: Policy,
-        pages: &Probes<Published>,
         told: &mut Option<String>,
     ) -> Result<(), InstanceError> {
         if policy == Policy::Refuse {
@@ -160,9 +161,6 @@ impl Election {
         }
         if told.as_ref() != Some(&leader.instance) {
             info!(leader = %leader.instance, "standing by: another hatchery of this name leads");
-            let address = leader.address.as_deref().unwrap_or("an unknown address");
-            let why = format!("stands by: instance {} at {address} leads", leader.instance);
-            pages.waits(Some(why));
             *told = Some(leader.instance);
         }
         Ok(())
@@ -307,6 +305,61 @@ impl Election {
                 sessions = listing.nameless.len(),
                 "a Go program uses vCenter as our user: if it is a Go hatchery of this name, stop it"
             );
+        }
+    }
+}
+
+/// Why it does not act yet, for its pages.
+fn why_not(looked: &Result<(Standing, Verdict), ListError>) -> String {
+    let at = |other: &Candidate| {
+        let address = other.address.as_deref().unwrap_or("an unknown address");
+        format!("instance {} at {address}", other.instance)
+    };
+    match looked {
+        Ok((_, Verdict::Follows { leader })) => format!("stands by: {} leads", at(leader)),
+        Ok((_, Verdict::Waits { ahead })) => {
+            format!("is first in line but for {}, which is silent: it looks again", at(ahead))
+        }
+        Ok((_, Verdict::Leads { .. })) => {
+            "is first in line: it leads once another look confirms it".to_owned()
+        }
+        Err(_) => "cannot list the sessions of vCenter, which tell whether another one leads: it tries again"
+            .to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rookery_vim::Hidden;
+
+    use super::*;
+
+    // Pages told the reason of an earlier look: that a leader leads who had stopped.
+    #[test]
+    fn each_look_has_a_reason_of_its_own() {
+        let other = |instance: &str| {
+            Box::new(Candidate {
+                instance: instance.to_owned(),
+                key: Hidden(String::new()),
+                user: String::new(),
+                address: Some("192.0.2.1".to_owned()),
+                login: None,
+                last_active: None,
+            })
+        };
+        for (looked, expected) in [
+            (
+                Ok((Standing::Follows, Verdict::Follows { leader: other("a") })),
+                "stands by: instance a at 192.0.2.1 leads",
+            ),
+            (
+                Ok((Standing::Waits, Verdict::Waits { ahead: other("b") })),
+                "is first in line but for instance b at 192.0.2.1, which is silent: it looks again",
+            ),
+            (Err(ListError::Overdue), "cannot list the sessions of vCenter"),
+        ] {
+            let told = why_not(&looked);
+            assert!(told.starts_with(expected), "{told}");
         }
     }
 }

@@ -4,7 +4,7 @@
 //! One line of JSON asks, one line of JSON answers:
 //!
 //! ```text
-//! {"do":"status"}   {"do":"jobs"}   {"do":"explain","job":"4711"}   {"do":"drain"}   {"do":"resume"}   {"do":"look"}
+//! {"do":"status"}   {"do":"jobs"}   {"do":"known-jobs"}   {"do":"explain","job":"4711"}   {"do":"drain"}   {"do":"resume"}   {"do":"look"}
 //! {"status":{…}}    {"jobs":[…]}    {"explained":{…}}   {"done":"…"}   {"refused":"…"}   {"unclear":"…"}
 //!
 //! {"do":"hold","of":{"model":"debian12"},"count":1,"for":14400,"within":86400,"reason":"…"}
@@ -40,6 +40,8 @@ pub enum Request {
     },
     /// The jobs that wait, that are served, and that ended last.
     Jobs,
+    /// The same without asking CDS how they ended.
+    KnownJobs,
     Drain,
     Resume,
     Look,
@@ -71,6 +73,33 @@ pub enum Request {
     DryRun {
         request: Box<Request>,
     },
+}
+
+impl Request {
+    /// What is asked for, in a word.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Status => "status",
+            Self::Explain { .. } => "explain",
+            Self::Jobs | Self::KnownJobs => "jobs",
+            Self::Drain => "drain",
+            Self::Resume => "resume",
+            Self::Look => "look",
+            Self::Confirm { .. } => "confirm",
+            Self::Hold(_) => "hold",
+            Self::Release { .. } => "release",
+            Self::Adopt { .. } => "adopt",
+            Self::AdoptVm { .. } => "adopt_vm",
+            Self::Unmark { .. } => "unmark",
+            Self::DryRun { request } => request.as_str(),
+        }
+    }
+
+    /// To say what it would do, and to do nothing.
+    #[must_use]
+    pub fn dry(self) -> Self {
+        Self::DryRun { request: Box::new(self) }
+    }
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -119,6 +148,7 @@ mod tests {
             (Request::Status, r#"{"do":"status"}"#),
             (Request::Explain { job: "4711".to_owned() }, r#"{"do":"explain","job":"4711"}"#),
             (Request::Jobs, r#"{"do":"jobs"}"#),
+            (Request::KnownJobs, r#"{"do":"known-jobs"}"#),
             (Request::Drain, r#"{"do":"drain"}"#),
             (
                 Request::DryRun { request: Box::new(Request::Unmark { vm: "vm-63".to_owned() }) },

@@ -7,14 +7,16 @@ use std::time::Duration;
 
 use rookery_daemon::Clock;
 use rookery_vim_client::CallError;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, stdin};
 use tokio::process::Command;
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use super::Asked;
 use super::cache::{Cache, Machine, Of, Seen};
 use super::engine::Candidate;
-use super::{Asked, PATIENCE};
 use crate::session::with_session;
-use crate::settings::Loaded;
+use crate::settings::{Loaded, Sources, load};
 use crate::vcenter::Vcenter;
 
 /// After a failure nobody tries for this long.
@@ -24,12 +26,25 @@ pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(600);
 /// How long a load may take that nobody waits for any more.
 const LOAD: Duration = Duration::from_secs(60);
 
+/// No word holds it.
+const BETWEEN: &str = "\0";
+/// How long whoever presses TAB waits for a load: less than for all of the answer, which what is remembered belongs to.
+const LOADING: Duration = Duration::from_millis(1300);
+
 /// What to offer: what was seen in the last minute, or what a load brings within our patience, or else what is there.
-pub(super) async fn find(loaded: &Loaded, asked: &Asked, templates_alone: bool) -> Vec<Candidate> {
-    let Some((_, cache)) = target(loaded) else { return vec![] };
-    let mut seen = cache.read();
+pub(super) async fn find(
+    sources: Sources,
+    asked: &Asked,
+    words: &[String],
+    templates_alone: bool,
+) -> Vec<Candidate> {
+    let remembered = spawn_blocking(move || {
+        let (_, cache) = target(&load(&sources))?;
+        Some((cache.read(), cache))
+    });
+    let Ok(Some((mut seen, cache))) = remembered.await else { return vec![] };
     if seen.is_due(Clock::system().now()) {
-        timeout(PATIENCE, refreshed(asked)).await.ok();
+        timeout(LOADING, refreshed(asked, words)).await.ok();
         seen = cache.read();
     }
     let wanted = seen.machines.into_iter().filter(|machine| machine.template || !templates_alone);
@@ -37,27 +52,32 @@ pub(super) async fn find(loaded: &Loaded, asked: &Asked, templates_alone: bool) 
     wanted.map(|machine| Candidate { about: about(&machine), word: machine.name }).collect()
 }
 
-fn target(loaded: &Loaded) -> Option<(&Vcenter, Cache)> {
+fn target(loaded: &Loaded) -> Option<(Vcenter, Cache)> {
     let vcenter = loaded.vcenter().ok()?;
-    Some((vcenter, Cache::new(Of::new(vcenter), |name| std::env::var_os(name).map(PathBuf::from))?))
+    Some((vcenter.clone(), Cache::new(Of::new(vcenter), |name| std::env::var_os(name).map(PathBuf::from))?))
 }
 
 /// Waits until a process has loaded it, which goes on if nobody waits any more: then the next TAB finds what it brought,
 /// and the session has been logged out of all the same.
-async fn refreshed(asked: &Asked) {
+async fn refreshed(asked: &Asked, words: &[String]) {
     let Ok(program) = std::env::current_exe() else { return };
     let mut command = std::process::Command::new(program);
     command.args(["__complete", asked.shell.name(), "--refresh"]);
-    command
-        .args(asked.current.iter().map(|current| format!("--current={current}")))
-        .arg("--")
-        .args(&asked.words);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     // Ctrl-C is for whoever types.
     command.process_group(0);
-    if let Ok(mut loading) = Command::from(command).spawn() {
-        loading.wait().await.ok();
+    let Ok(mut loading) = Command::from(command).spawn() else { return };
+    if let Some(mut stdin) = loading.stdin.take() {
+        stdin.write_all(words.join(BETWEEN).as_bytes()).await.ok();
     }
+    loading.wait().await.ok();
+}
+
+/// The words that whoever started this process hands over to it.
+pub(super) async fn handed_over() -> anyhow::Result<Vec<String>> {
+    let mut text = String::new();
+    stdin().read_to_string(&mut text).await?;
+    Ok(text.split(BETWEEN).filter(|_| !text.is_empty()).map(str::to_owned).collect())
 }
 
 fn is_refusal(error: &anyhow::Error) -> bool {
@@ -74,7 +94,7 @@ pub(super) async fn refresh(loaded: &Loaded) -> anyhow::Result<()> {
     }
     // If we are killed, this stands: not each TAB is a login.
     cache.write(&Seen { not_before: Some(clock.now() + AFTER_FAILURE), ..seen.clone() })?;
-    let patient = Vcenter { load_timeout: LOAD, ..vcenter.clone() };
+    let patient = Vcenter { load_timeout: LOAD, ..vcenter };
     let names = with_session(&patient, "completion", async |session| {
         let machine = |vm: &std::sync::Arc<rookery_vim_client::Vm>| Machine {
             name: vm.name.clone(),

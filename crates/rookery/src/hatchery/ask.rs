@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
+use rookery_daemon::settings::Problems;
 use rookery_hatchery::settings;
 use rookery_hatchery::surface::control::{self, Answer, Request};
 use rookery_hatchery::surface::report::{JobLine, JobState, Status, Waiting, WarmWaiting};
@@ -12,7 +13,8 @@ use super::folder;
 use super::holding::tables;
 use crate::Ending;
 use crate::exit::Exit;
-use crate::output::{Column, Columns, Format, Out, printable, remark, table};
+use crate::output::{Column, Columns, Format, Out, Outcome, printable, remark, table};
+use crate::vm::WrongArguments;
 
 /// Which hatchery. None needs to be named if only one runs on this machine.
 #[derive(Debug, Clone, clap::Args)]
@@ -89,15 +91,33 @@ pub struct Explain {
 /// What a hatchery says to an order.
 #[derive(Debug, Serialize)]
 pub(super) struct Told {
-    hatchery: String,
-    dry_run: bool,
+    pub(super) hatchery: String,
+    /// What was to be done.
+    pub(super) action: &'static str,
+    pub(super) outcome: Outcome,
+    pub(super) dry_run: bool,
+    /// The outcome in words.
     pub(super) message: String,
+}
+
+impl Told {
+    pub(super) fn line(&self) -> String {
+        let intro = if self.dry_run { "dry run, nothing is changed: " } else { "" };
+        format!("{intro}{}", printable(&self.message))
+    }
 }
 
 impl Target {
     async fn name(&self, folder: &Path) -> anyhow::Result<String> {
         match (&self.name, &self.config) {
-            (Some(name), _) => return Ok(name.clone()),
+            // Before the command, `--config` is not seen to conflict with it.
+            (Some(_), Some(_)) => {
+                let mut problems = Problems::new();
+                problems
+                    .push("--name", "the hatchery is either named, or the one of a file: leave out --config");
+                return Ok(WrongArguments::unless(problems, None)?);
+            }
+            (Some(name), None) => return Ok(name.clone()),
             (None, Some(file)) => return Ok(settings::load_file(file)?.settings.identity.name),
             (None, None) => {}
         }
@@ -106,10 +126,10 @@ impl Target {
             .with_context(|| format!("which hatcheries run cannot be read in {}", folder.display()))?;
         match running.len() {
             1 => Ok(running.remove(0)),
-            0 => Err(anyhow!(
+            0 => Err(Exit::Unclear.because(format!(
                 "no hatchery runs on this machine under this user: none listens in {}",
                 folder.display()
-            )),
+            ))),
             _ => {
                 let running = running.join(", ");
                 let why = format!("several hatcheries run on this machine: {running}; name one with --name");
@@ -136,30 +156,27 @@ impl Target {
     }
 
     /// Lets it do something; what it says to that.
-    pub(super) async fn order(&self, request: &Request) -> anyhow::Result<Told> {
+    pub(super) async fn order(&self, request: Request) -> anyhow::Result<Told> {
         let dry_run = matches!(request, Request::DryRun { .. });
-        let (hatchery, Answer::Done(message)) = self.ask(request).await? else {
+        let outcome = if dry_run { Outcome::Planned } else { Outcome::Done };
+        let (hatchery, Answer::Done(message)) = self.ask(&request).await? else {
             return Err(unexpected_answer());
         };
-        Ok(Told { hatchery, dry_run, message })
+        Ok(Told { hatchery, action: request.as_str(), outcome, dry_run, message })
     }
 }
 
 impl Query {
     pub(super) async fn tell(&self, request: Request, out: &mut Out) -> anyhow::Result<Ending> {
-        let told = self.target.order(&request).await?;
-        let text = || {
-            let intro = if told.dry_run { "dry run, nothing is changed: " } else { "" };
-            format!("{intro}{}", printable(&told.message))
-        };
-        out.line(&self.output.render(&told, [&told.hatchery], text)?).await?;
+        let told = self.target.order(request).await?;
+        out.line(&self.output.render(&told, [&told.hatchery], || told.line())?).await?;
         Ok(Ending::Done)
     }
 }
 
 impl Change {
     pub(super) async fn tell(&self, request: Request, out: &mut Out) -> anyhow::Result<Ending> {
-        let request = if self.dry_run { Request::DryRun { request: Box::new(request) } } else { request };
+        let request = if self.dry_run { request.dry() } else { request };
         self.query.tell(request, out).await
     }
 }

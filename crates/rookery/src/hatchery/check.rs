@@ -15,7 +15,7 @@ use crate::doctor::{self, CHECKS, Check, Finding, Group, Scope, Source, State};
 use crate::output::{Format, Out};
 use crate::session::with_vcenter;
 use crate::vcenter::Vcenter;
-pub(crate) use cds::{client, sign_in};
+pub(super) use cds::client;
 
 /// The arguments of `hatchery check`.
 #[derive(Debug, clap::Args)]

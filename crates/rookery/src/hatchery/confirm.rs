@@ -2,10 +2,14 @@
 
 use rookery_hatchery::plan::braked::Waiting;
 use rookery_hatchery::surface::control::Request;
+use rookery_hatchery::surface::report::Status;
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
 
-use super::ask::Query;
+use super::ask::{Query, Told};
 use crate::Ending;
-use crate::output::{Out, confirm, printable, remark, table};
+use crate::output::{Format, Out, Outcome, confirm, printable, remark, table};
+use crate::session::{Orders, signals};
 
 /// The arguments of `hatchery confirm`.
 #[derive(Debug, clap::Args)]
@@ -20,20 +24,62 @@ pub struct Args {
     query: Query,
 }
 
+/// What became of what was held back.
+#[derive(Debug, Serialize)]
+struct Confirmed {
+    #[serde(flatten)]
+    told: Told,
+    /// What was held back, and confirmed if anything was.
+    waiting: Vec<Waiting>,
+}
+
 pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
-    let waiting = args.query.target.status().await?.braked;
-    let names = waiting.iter().map(|one| &one.name);
-    out.lines(&args.query.output.render(&waiting, names, || lines(&waiting))?).await?;
-    if waiting.is_empty() || args.dry_run {
-        return Ok(Ending::Done);
-    }
-    if !args.yes {
-        confirm(format!("let these {} through?", waiting.len()), "nothing was confirmed").await?;
-    }
+    let Some(seen) = signals::heeding(async |stop| ask(args, stop, out).await).await? else {
+        remark(&Orders::default().left());
+        return Ok(Ending::Interrupted);
+    };
+    let Status { name: hatchery, braked: waiting, .. } = seen;
     // Exactly what was shown: what has come since waits on.
-    let list = waiting.into_iter().map(|one| one.subject).collect();
-    remark(&args.query.target.order(&Request::Confirm { list }).await?.message);
+    let request = Request::Confirm { list: waiting.iter().map(|one| one.subject.clone()).collect() };
+    let told = if waiting.is_empty() {
+        Told {
+            hatchery,
+            action: request.as_str(),
+            outcome: Outcome::Unchanged,
+            dry_run: args.dry_run,
+            message: lines(&[]),
+        }
+    } else if args.dry_run {
+        args.query.target.order(request.dry()).await?
+    } else {
+        args.query.target.order(request).await?
+    };
+    let confirmed = Confirmed { told, waiting };
+    let names = confirmed.waiting.iter().map(|one| &one.name);
+    out.lines(&args.query.output.render(&confirmed, names, || confirmed.told.line())?).await?;
     Ok(Ending::Done)
+}
+
+/// Shows what is held back, and asks; `None` if a signal came before the answer. Programs get it with the result.
+async fn ask(args: &Args, stop: &CancellationToken, out: &mut Out) -> anyhow::Result<Option<Status>> {
+    let asked = async {
+        let status = args.query.target.status().await?;
+        let waiting = &status.braked;
+        if waiting.is_empty() {
+            return Ok(status);
+        }
+        let is_asked = !args.yes && !args.dry_run;
+        if matches!(args.query.output, Format::Table(_)) {
+            out.lines(&lines(waiting)).await?;
+        } else if is_asked {
+            Out::stderr().lines(&lines(waiting)).await?;
+        }
+        if is_asked {
+            confirm(format!("let these {} through?", waiting.len()), "nothing was confirmed").await?;
+        }
+        Ok(status)
+    };
+    stop.run_until_cancelled(asked).await.transpose()
 }
 
 fn lines(waiting: &[Waiting]) -> String {

@@ -54,7 +54,7 @@ pub(super) fn cpus(text: &str) -> Result<i32, String> {
 }
 
 /// The name of something in vCenter: one line, in which something can be seen.
-pub(super) fn name(text: &str) -> Result<String, String> {
+pub(crate) fn name(text: &str) -> Result<String, String> {
     if text.trim().is_empty() { Err(format!("{text:?} is blank")) } else { line(text) }
 }
 

@@ -20,7 +20,7 @@ use super::guest::has_guest;
 use super::pick;
 use super::progress::{counting, shown};
 use crate::Ending;
-use crate::output::{Did, Format, Out, PIECE, Report};
+use crate::output::{Did, Format, Out, OutputError, PIECE, Report};
 use crate::session::Session;
 
 /// The arguments of `vm download`.
@@ -63,6 +63,12 @@ pub(super) async fn run(
     } else {
         to_file(&guests, vm, &user, &args.remote, &local).await
     };
+    if let Err(error) = &done
+        && matches!(error.downcast_ref(), Some(OutputError::ReaderGone))
+    {
+        // Whoever reads has seen enough: that is no failure of the download.
+        return Ok(Ending::Done);
+    }
     let did =
         done.map(|size| Did::done(format!("{size} bytes in {}", local.display())).giving(size.to_string()));
     // The content has standard output for itself.

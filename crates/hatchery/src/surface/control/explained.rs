@@ -23,7 +23,15 @@ const ASKING: Duration = Duration::from_secs(8);
 
 /// How jobs have ended, as CDS told. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct Ends(Arc<Mutex<BTreeMap<String, String>>>);
+pub struct Ends(Arc<Mutex<BTreeMap<String, End>>>);
+
+/// What does not change any more of what CDS says of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum End {
+    As(JobStatus),
+    /// It knows the job no more: it forgets V1 jobs.
+    Forgotten,
+}
 
 /// What becomes of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,16 +82,17 @@ impl ControlState {
         let asking = async {
             for job in unknown {
                 let Ok(id) = job.parse() else { continue };
-                if let Told::Known(Known { status, .. }) = self.cds_says(&id).await
-                    && is_final(&status)
-                {
-                    self.ends.lock(|ends| ends.insert(job.clone(), status.to_string()));
+                if let Some(end) = end_of(self.cds_says(&id).await) {
+                    self.ends.lock(|ends| ends.insert(job.clone(), end));
                 }
             }
         };
         timeout(ASKING, asking).await.ok();
         for line in lines.iter_mut().filter(|line| line.state == JobState::Ended) {
-            line.status = self.ends.lock(|ends| ends.get(&line.job).cloned());
+            line.status = self.ends.lock(|ends| match ends.get(&line.job) {
+                Some(End::As(status)) => Some(status.to_string()),
+                Some(End::Forgotten) | None => None,
+            });
         }
         Ok(lines)
     }
@@ -109,24 +118,17 @@ impl ControlState {
 }
 
 impl Ends {
-    fn lock<T>(&self, look: impl FnOnce(&mut BTreeMap<String, String>) -> T) -> T {
+    fn lock<T>(&self, look: impl FnOnce(&mut BTreeMap<String, End>) -> T) -> T {
         look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-fn is_final(status: &JobStatus) -> bool {
-    match status {
-        JobStatus::Fail
-        | JobStatus::Stopped
-        | JobStatus::Success
-        | JobStatus::Cancelled
-        | JobStatus::Skipped => true,
-        JobStatus::Blocked
-        | JobStatus::Waiting
-        | JobStatus::Scheduling
-        | JobStatus::Building
-        | JobStatus::Retrying
-        | JobStatus::Other(_) => false,
+/// None: it may change, and CDS is asked again.
+fn end_of(told: Told) -> Option<End> {
+    match told {
+        Told::Known(known) => known.status.is_final().then_some(End::As(known.status)),
+        Told::NoSuch => Some(End::Forgotten),
+        Told::NotAsked | Told::Failed(_) => None,
     }
 }
 
@@ -138,7 +140,7 @@ fn explained(job: &str, line: Option<JobLine>, told: &Told) -> Result<Explained,
         Told::Failed(why) => why.clone(),
     };
     let over = match told {
-        Told::Known(known) if is_final(&known.status) => Some(known),
+        Told::Known(known) if known.status.is_final() => Some(known),
         Told::Known(_) | Told::NoSuch | Told::NotAsked | Told::Failed(_) => None,
     };
     let line = match (line, over, told) {
@@ -256,6 +258,17 @@ mod tests {
         );
         // CDS forgets V1 jobs that have ended.
         check(Some(line(JobState::Ended)), &Told::NoSuch, (JobState::Ended, "its VM is gone"));
+    }
+
+    // CDS forgets V1 jobs, and was asked for each of them again whenever somebody listed jobs.
+    #[test]
+    fn what_cannot_change_any_more_is_asked_for_once() {
+        let success = end_of(known(JobStatus::Success, "w", "h"));
+        assert_eq!(success, Some(End::As(JobStatus::Success)));
+        assert_eq!(end_of(Told::NoSuch), Some(End::Forgotten));
+        for again in [known(JobStatus::Building, "w", "h"), Told::NotAsked, Told::Failed("why".to_owned())] {
+            assert_eq!(end_of(again), None);
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ const SHOWN: usize = 8;
 
 /// The job of that id, or the only one whose id begins so. `known` are the jobs that this hatchery knows; others have to be
 /// named whole. The number of a V1 job is always whole: a shorter one is another job, and so are a few digits that some UUID
-/// begins with.
+/// begins with. As many digits as lists show may be both, and are not clear then.
 pub(super) fn job_named<'k>(given: &str, known: impl IntoIterator<Item = &'k str>) -> Result<JobId, Denied> {
     let given = given.trim().to_ascii_lowercase();
     let known: Vec<&str> = known.into_iter().collect();
@@ -22,6 +22,10 @@ pub(super) fn job_named<'k>(given: &str, known: impl IntoIterator<Item = &'k str
     fitting.sort_unstable();
     fitting.dedup();
     match fitting.as_slice() {
+        [only] if given.parse::<i64>().is_ok() => Err(Denied::Unclear(format!(
+            "{given:?} is the number of a V1 job, or begins the id of job {only}; write one more of its signs if that is \
+             meant"
+        ))),
         [only] => parsed(only),
         [] => parsed(&given),
         several => Err(Denied::Unclear(format!(
@@ -67,10 +71,19 @@ mod tests {
         check("6EC08F8C-A", Ok(KNOWN[1]));
         check(KNOWN[1], Ok(KNOWN[1]));
         check("1234567", Ok("1234567"));
-        check("12345678", Ok(KNOWN[2]));
+        check("12345678-", Ok(KNOWN[2]));
         let both =
             "\"6ec08f8c\" begins the ids of 2 jobs: 6ec08f8c-2b9f-4e0a-81ab-5e980012400a, 6ec08f8c-aaaa-";
         check("6ec08f8c", Err(both));
+    }
+
+    // It was taken for the V2 job alone, and that one's VMs were held or released.
+    #[test]
+    fn digits_that_may_be_a_v1_job_or_begin_the_id_of_a_v2_job_are_not_clear() {
+        check("12345678", Err("is the number of a V1 job, or begins the id of job 12345678-2b9f-"));
+        check("123456789", Ok("123456789"));
+        let both = [KNOWN[2], "12345678"];
+        assert_eq!(job_named("12345678", both).map(|job| job.to_string()), Ok("12345678".to_owned()));
     }
 
     #[test]

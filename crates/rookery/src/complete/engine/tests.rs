@@ -75,14 +75,51 @@ fn values_that_change_are_looked_up() {
         ("rookery hatchery run -c ", Live::Files),
         ("rookery --config=x", Live::Files),
         ("rookery vm upload web-1 ", Live::Files),
+        // The help calls it `[VM] SNAPSHOT`, and no VM was offered.
+        ("rookery vm snapshot take ", Live::Vms),
+        ("rookery vm snapshot take w", Live::Vms),
         ("rookery sim cds --model ", Live::Files),
     ] {
         assert_eq!(live(line), expected, "{line}");
     }
     assert_eq!(wanted("rookery up --template=d").1.unwrap().1, "--template=");
-    for nothing in
-        ["rookery vm rename old n", "rookery vm info a b", "rookery vm create n", "rookery vm ls --user m"]
-    {
+    for nothing in [
+        "rookery vm rename old n",
+        "rookery vm snapshot take web-1 b",
+        "rookery vm info a b",
+        "rookery vm create n",
+        "rookery vm ls --user m",
+    ] {
         assert_eq!(known(nothing), [""; 0], "{nothing}");
     }
+}
+
+#[test]
+fn what_flags_were_given_is_known_in_each_way_to_write_them() {
+    let mut root = crate::cli::command();
+    root.build();
+    let given = |line: &str, flag: &str| {
+        let Line { words, .. } = Line::read(line);
+        Place::after(&root, &words[1..]).value(flag)
+    };
+    for line in [
+        "rookery vm ls --endpoint vc --user=me --insecure ",
+        "rookery vm ls --endpoint=other --endpoint vc --user me w ",
+    ] {
+        assert_eq!(
+            (given(line, "endpoint"), given(line, "user")),
+            (Some("vc".into()), Some("me".into())),
+            "{line}"
+        );
+    }
+    for line in [
+        "rookery --config f explain ",
+        "rookery explain -c f ",
+        "rookery explain -vcf ",
+        "rookery explain -c=f ",
+    ] {
+        assert_eq!(given(line, "config").as_deref(), Some("f"), "{line}");
+    }
+    assert_eq!(given("rookery vm run web -- --user x ", "user"), None);
+    assert_eq!(given("rookery vm ls --user ", "user"), None);
 }

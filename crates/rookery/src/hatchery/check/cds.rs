@@ -1,6 +1,5 @@
 //! What CDS says to the settings.
 
-use anyhow::Context as _;
 use rookery_cds::{Cds, CdsError, HatcheryKey, MODEL_TYPE, ModelPath, Service, V1, V2};
 use rookery_daemon::telemetry::chain;
 use rookery_daemon::{Clock, Lease};
@@ -47,22 +46,6 @@ pub(super) async fn checks(settings: &Settings) -> anyhow::Result<Vec<Check>> {
         v1.sign_out().await.ok();
     }
     Ok(checks)
-}
-
-/// Signs in by all protocols that there are tokens for, once, and out again.
-pub(crate) async fn sign_in(settings: &Settings) -> anyhow::Result<()> {
-    let key = HatcheryKey::from_pem(&settings.identity.private_key)
-        .context("commonConfiguration.rsaPrivateKey cannot be used")?;
-    let cds = client(settings, &key)?;
-    let refused = |token| format!("cannot sign in to CDS at {} with {token}", settings.api.url);
-    if let Some(v2) = cds.v2() {
-        v2.region().await.with_context(|| refused("commonConfiguration.api.tokenV2"))?;
-    }
-    if let Some(v1) = cds.v1() {
-        v1.service().await.with_context(|| refused("commonConfiguration.api.token"))?;
-        v1.sign_out().await.ok();
-    }
-    Ok(())
 }
 
 fn refused(error: &CdsError, key: &str) -> Finding {

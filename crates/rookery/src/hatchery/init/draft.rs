@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use rookery_vim_client::Trust;
 use secrecy::ExposeSecret as _;
-use toml::Value;
 
 use super::files::Held;
+use crate::output::printable;
 use crate::vcenter::Vcenter;
 
 /// All that the file says.
@@ -57,7 +57,7 @@ impl Draft {
             "# Settings of the hatchery {}, written by `rookery hatchery init`. docs/hatchery-settings.md has all keys; what is\n\
              # commented out shows a default or an example. `rookery hatchery check` tells what is wrong with the file.\n\n\
              # vCenter\n",
-            self.name
+            printable(&self.name)
         );
         line(&mut text, "endpoint", &self.vcenter.endpoint.to_string());
         // Reading the file decodes what is percent-encoded.
@@ -170,8 +170,19 @@ const ADDRESSES: &str = "\n# Addresses; without any, VMs ask DHCP\n# iprange = \
                          # subnetMask = \"255.255.255.0\"\n# dns = \"10.0.0.53\"\n\n# Limits for all VMs of this hatchery that are \
                          on; 0: no limit\n# maxCpus = 0\n# maxMemoryMB = 0\n";
 
+/// A basic string on one line: one of several lines that begins behind `# ` would go on as settings.
 fn quoted(text: &str) -> String {
-    Value::String(text.to_owned()).to_string()
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => {
+                write!(quoted, "\\u{:04X}", u32::from(c)).ok();
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted + "\""
 }
 
 fn path(file: &Path) -> String {
@@ -190,5 +201,23 @@ fn secret(text: &mut String, key: &str, held: &Held) {
     match held {
         Held::InFile(file) => line(text, &format!("{key}File"), &path(file)),
         Held::Clear(secret) => line(text, key, secret.expose_secret()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // A line break made a string of several lines, and what followed it behind a `# ` was settings.
+    #[test]
+    fn any_text_stays_on_its_line_and_is_read_as_it_was() {
+        for text in
+            ["debian-12", "a\nb = 1", "it's \"x\"", "C:\\x", "\u{0}\t\r\u{7f}\u{85}", "größe 日本", ""]
+        {
+            let quoted = quoted(text);
+            assert_eq!(quoted.lines().count(), 1, "{quoted}");
+            let read: toml::Table = format!("a = {quoted}").parse().expect("TOML");
+            assert_eq!(read["a"].as_str(), Some(text), "{quoted}");
+        }
     }
 }

@@ -1,13 +1,13 @@
 //! The files that are written: settings, key, passwords and tokens. Nothing is written before all of it is known.
 
-use std::fs::{self, OpenOptions};
+use std::fs::Metadata;
 use std::io::{self, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf, absolute};
 
 use anyhow::{Context as _, bail};
 use rookery_cds::HatcheryKey;
 use secrecy::{ExposeSecret as _, SecretString};
+use tempfile::NamedTempFile;
 
 /// Where a secret is.
 #[derive(Debug, Clone)]
@@ -45,7 +45,7 @@ impl Keeper {
     pub(super) fn key(&mut self, given: Option<&Path>) -> anyhow::Result<PathBuf> {
         let beside = || Ok(self.settings.with_extension("key.pem"));
         let file = given.map_or_else(beside, absolute)?;
-        if !file.exists() {
+        if !is_there(&file) {
             let key = HatcheryKey::generate_pem().context(
                 "no RSA key could be made; `openssl genrsa -out FILE 4096` makes one for --key-file",
             )?;
@@ -55,7 +55,7 @@ impl Keeper {
     }
 
     fn plan(&mut self, file: PathBuf, content: SecretString) -> anyhow::Result<()> {
-        if file.exists() && !self.force {
+        if is_there(&file) && !self.force {
             bail!("{} is there already: --force overwrites it, and -c names another place", file.display());
         }
         self.files.push((file, content));
@@ -67,35 +67,52 @@ impl Keeper {
         self.files.iter().find(|(path, _)| path == file).map(|(_, content)| content.clone())
     }
 
-    /// Writes all files, the settings last; only their owner may read them. Gives those beside the settings.
+    /// Writes all files, the settings last; only their owner may read them. Gives those beside the settings. What stands
+    /// in the way of one keeps all of them from being written.
     pub(super) fn write(&self, settings: &str) -> anyhow::Result<Vec<PathBuf>> {
         let texts = self.files.iter().map(|(file, content)| (file, content.expose_secret()));
-        for (file, text) in texts.chain([(&self.settings, settings)]) {
-            let text = text.trim_end();
-            write(file, &format!("{text}\n"), self.force)
-                .with_context(|| format!("{} cannot be written", file.display()))?;
+        let texts = texts.chain([(&self.settings, settings)]);
+        let named = |file: &Path| format!("{} cannot be written", file.display());
+        let prepared = texts.map(|(file, text)| {
+            let prepared = prepare(file, text.trim_end(), self.force).with_context(|| named(file))?;
+            anyhow::Ok((file, prepared))
+        });
+        let prepared = prepared.collect::<Result<Vec<_>, _>>()?;
+        for (file, prepared) in prepared {
+            // A link that stands there is replaced itself, or in the way: nothing is written where it leads to.
+            let placed = if self.force { prepared.persist(file) } else { prepared.persist_noclobber(file) };
+            placed.map_err(|error| error.error).with_context(|| named(file))?;
         }
         Ok(self.files.iter().map(|(file, _)| file.clone()).collect())
     }
 }
 
-fn write(file: &Path, text: &str, force: bool) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).mode(0o600);
-    if force {
-        options.create(true).truncate(false);
-    } else {
-        options.create_new(true);
+/// Whether something has that name, be it a link that leads nowhere.
+pub(super) fn is_there(file: &Path) -> bool {
+    file.symlink_metadata().is_ok()
+}
+
+/// The whole content, beside the file that it becomes; it goes with this value.
+fn prepare(file: &Path, text: &str, force: bool) -> io::Result<NamedTempFile> {
+    let taken = file.symlink_metadata().ok();
+    if taken.as_ref().is_some_and(Metadata::is_dir) {
+        return Err(io::ErrorKind::IsADirectory.into());
     }
-    let mut opened = options.open(file)?;
-    // One that was there may be open to others: it is closed to them before it holds a secret.
-    fs::set_permissions(file, fs::Permissions::from_mode(0o600))?;
-    opened.set_len(0)?;
-    opened.write_all(text.as_bytes())
+    if taken.is_some() && !force {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    let mut prepared = tempfile::Builder::new().prefix(".rookery-").tempfile_in(folder)?;
+    writeln!(prepared, "{text}")?;
+    prepared.as_file().sync_all()?;
+    Ok(prepared)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
     use super::*;
 
     fn mode(file: &Path) -> u32 {
@@ -120,6 +137,39 @@ mod tests {
         fs::set_permissions(&settings, fs::Permissions::from_mode(0o644)).unwrap();
         Keeper::new(&settings, false, true).write("b = 1").unwrap();
         assert_eq!((fs::read_to_string(&settings).unwrap().as_str(), mode(&settings)), ("b = 1\n", 0o600));
+    }
+
+    // Of several files some were written, and links were followed: what they led to was overwritten, or made.
+    #[test]
+    fn what_stands_in_the_way_of_one_keeps_all_from_being_written_and_links_are_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (settings, elsewhere) = (folder.path().join("h.toml"), folder.path().join("elsewhere"));
+        let files = || {
+            let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+            let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        let write = |force| {
+            let mut keeper = Keeper::new(&settings, false, force);
+            keeper.keep("token", "secret".into())?;
+            keeper.write("a = 1")
+        };
+        symlink(&elsewhere, &settings).unwrap();
+        assert!(write(false).is_err());
+        assert_eq!(files(), ["h.toml"], "the link leads nowhere still");
+        fs::write(&elsewhere, "precious").unwrap();
+        write(true).unwrap();
+        assert_eq!(files(), ["elsewhere", "h.token", "h.toml"]);
+        assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "precious");
+        assert!(!settings.symlink_metadata().unwrap().is_symlink());
+
+        for file in ["h.token", "h.toml"] {
+            fs::remove_file(folder.path().join(file)).unwrap();
+        }
+        fs::create_dir(&settings).unwrap();
+        assert!(write(true).is_err());
+        assert_eq!(files(), ["elsewhere", "h.toml"]);
     }
 
     #[test]

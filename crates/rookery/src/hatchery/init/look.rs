@@ -2,12 +2,16 @@
 
 use anyhow::Context as _;
 use rookery_cds::{HatcheryKey, MODEL_TYPE, V1Model};
+use rookery_daemon::Supervisor;
+use rookery_fleet_vsphere::Vcenters;
 use rookery_hatchery::settings::Settings;
 use rookery_vim::MoRef;
 use rookery_vim_client::{Kind, Places};
+use tokio_util::sync::CancellationToken;
 
 use crate::hatchery::check::client;
-use crate::session::with_session;
+use crate::hatchery::sign_in::{self, TokensOf};
+use crate::session::with_session_until;
 use crate::vcenter::Vcenter;
 
 /// What a vCenter has.
@@ -19,9 +23,10 @@ pub(super) struct Seen {
     templates: Vec<(String, Option<MoRef>)>,
 }
 
-/// `None` if a signal came first.
-pub(super) async fn vcenter(vcenter: &Vcenter) -> anyhow::Result<Option<Seen>> {
-    with_session(vcenter, "hatchery init", async |session| {
+/// `None` if the token was cancelled first.
+pub(super) async fn vcenter(vcenter: &Vcenter, stop: &CancellationToken) -> anyhow::Result<Option<Seen>> {
+    let tasks = Supervisor::new();
+    with_session_until(stop, &Vcenters::new(&tasks), vcenter, "hatchery init", async |session| {
         let places = Places::load(session.client()).await?;
         let templates = session.first.vms().filter(|vm| vm.is_template());
         let mut templates: Vec<_> = templates.map(|vm| (vm.name.clone(), vm.parent.clone())).collect();
@@ -57,9 +62,7 @@ impl Seen {
 pub(super) async fn v2_region(settings: &Settings) -> anyhow::Result<String> {
     let cds = client(settings, &key(settings)?)?;
     let v2 = cds.v2().context("there is no token for V2 jobs")?;
-    v2.region().await.with_context(|| {
-        format!("CDS at {} does not take the token for V2 jobs (--token-v2-file)", settings.api.url)
-    })
+    Ok(sign_in::v2_region(v2, settings, TokensOf::Flags).await?)
 }
 
 /// The service that CDS knows this hatchery as, and the V1 models that it has.
@@ -67,10 +70,11 @@ pub(super) async fn v1_service(settings: &Settings) -> anyhow::Result<(i64, Vec<
     let cds = client(settings, &key(settings)?)?;
     let v1 = cds.v1().context("there is no token for V1 jobs")?;
     let looked = async {
-        let service = v1.service().await.with_context(|| {
-            format!("CDS at {} does not take the token for V1 jobs (--token-file)", settings.api.url)
-        })?;
-        let models = v1.models().await.context("the token for V1 jobs needs the scope WorkerModel")?;
+        let service = sign_in::v1_service(v1, settings, TokensOf::Flags).await?;
+        let models = v1
+            .models()
+            .await
+            .context("the worker models cannot be read, which needs the scope WorkerModel")?;
         let ours = models.iter().filter(|model| model.kind == MODEL_TYPE);
         Ok((service.id, ours.map(V1Model::path).collect()))
     };

@@ -3,10 +3,9 @@
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};
 
-use anyhow::{Context as _, bail};
-use console::Term;
+use anyhow::Context as _;
 
-use crate::output::printable;
+use crate::output::{Typed, answer, printable};
 
 /// Somebody at the terminal who can be asked.
 #[derive(Debug)]
@@ -18,22 +17,19 @@ impl Person {
         (io::stdin().is_terminal() && io::stderr().is_terminal()).then_some(Self(()))
     }
 
-    /// An answer that is not empty, or the default.
-    pub(super) async fn ask(&self, what: &str, default: Option<&str>) -> anyhow::Result<String> {
-        let hint = default.map(|default| format!(" [{}]", printable(default))).unwrap_or_default();
+    /// An answer that is not empty.
+    pub(super) async fn ask(&self, what: &str) -> anyhow::Result<String> {
         loop {
-            let answer = line(format!("{what}{hint}: "), false).await?;
-            match (answer.as_str(), default) {
-                ("", Some(default)) => return Ok(default.to_owned()),
-                ("", None) => {}
-                (given, _) => return Ok(given.to_owned()),
+            let answer = line(format!("{what}: "), Typed::Shown).await?;
+            if !answer.is_empty() {
+                return Ok(answer);
             }
         }
     }
 
     /// An answer that is not shown. It may be empty.
     pub(super) async fn ask_secret(&self, what: &str) -> anyhow::Result<String> {
-        line(format!("{what} (not shown): "), true).await
+        line(format!("{what} (not shown): "), Typed::Hidden).await
     }
 
     /// One of several.
@@ -43,7 +39,7 @@ impl Person {
             writeln!(text, "  {} {}", number + 1, printable(one)).ok();
         }
         loop {
-            let answer = line(format!("{text}which {what}, by number or name: "), false).await?;
+            let answer = line(format!("{text}which {what}, by number or name: "), Typed::Shown).await?;
             if let Some(chosen) = picked(&answer, all) {
                 return Ok(chosen.to_owned());
             }
@@ -58,22 +54,8 @@ fn picked<'a>(answer: &str, all: &'a [String]) -> Option<&'a str> {
     named.or_else(numbered).map(String::as_str)
 }
 
-/// On a thread of its own: a signal must be heard while nobody answers.
-async fn line(question: String, secret: bool) -> anyhow::Result<String> {
-    let ask = move || -> io::Result<Option<String>> {
-        io::Write::write_all(&mut io::stderr(), question.as_bytes())?;
-        if secret {
-            return Term::stderr().read_secure_line().map(Some);
-        }
-        let mut answer = String::new();
-        let read = io::stdin().read_line(&mut answer)?;
-        Ok((read > 0).then_some(answer))
-    };
-    let answer = tokio::task::spawn_blocking(ask).await?.context("the answer cannot be read")?;
-    match answer {
-        Some(answer) => Ok(answer.trim().to_owned()),
-        None => bail!("nothing was written: the input has ended"),
-    }
+async fn line(question: String, typed: Typed) -> anyhow::Result<String> {
+    answer(question, typed).await?.context("nothing was written: the input has ended")
 }
 
 #[cfg(test)]
