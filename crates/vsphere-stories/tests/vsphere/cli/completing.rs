@@ -1,4 +1,4 @@
-//! What TAB offers, in a real bash; that it is silent, and careful with vCenter.
+//! What TAB offers, in a real bash, and to the scripts of other shells; that it is silent, and careful with vCenter.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -11,10 +11,18 @@ use tokio::process::Command;
 
 use super::printed;
 
-/// Asks as the script of a shell does: what stands behind the name of the program, the last word unfinished.
+/// Asks what the script of a shell asks, without the shell: what stands behind the name of the program, the last word unfinished.
 fn tab(vcsim: &Vcsim, cache: &Path, words: &[&str]) -> Program {
     let cache = cache.to_str().expect("text");
     Program::against(vcsim, &["__complete", "zsh", "--"]).and(words).with("XDG_CACHE_HOME", cache)
+}
+
+/// The command lines of the processes that load what TAB is to offer.
+fn loading() -> Vec<String> {
+    let processes = fs::read_dir("/proc").expect("processes").flatten();
+    let lines = processes.filter_map(|process| fs::read_to_string(process.path().join("cmdline")).ok());
+    let lines = lines.map(|line| line.trim_end_matches('\0').replace('\0', " "));
+    lines.filter(|line| line.contains("--refresh")).collect()
 }
 
 /// The script, and a bash that does with a line what TAB and Enter do: `$2` is what bash replaces, as it finds it.
@@ -142,6 +150,10 @@ async fn what_a_slow_vcenter_has_is_there_at_a_later_tab() {
         printed(program.run().await)
     };
     assert_eq!(tab().await, "words\n", "nobody waits for it");
+    // It was given the line as it was typed, for everybody on the machine to read.
+    let loading = loading().into_iter().find(|line| line.contains(binary().to_str().expect("text")));
+    let loading = loading.expect("a process loads it");
+    assert!(loading.ends_with("__complete zsh --refresh"), "{loading}");
     proxy.release_answers("CreateContainerView");
     eventually("it is there", async || tab().await == "words\nDC0_H0_VM0\tVM\n").await;
     eventually("the session has ended", async || govc.sessions().await.is_empty()).await;
