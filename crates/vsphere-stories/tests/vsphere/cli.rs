@@ -3,6 +3,7 @@
 mod changing;
 mod completing;
 mod doctor;
+mod exit_codes;
 mod guests;
 mod listing;
 mod looking;
