@@ -21,9 +21,9 @@ use crate::surface::report::{JobLine, JobState};
 const ASKED: usize = 20;
 const ASKING: Duration = Duration::from_secs(8);
 
-/// How jobs have ended, as CDS told. Clones share it.
+/// How jobs have ended, as CDS told; `None` if it does not know the job any more. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct Ends(Arc<Mutex<BTreeMap<String, String>>>);
+pub struct Ends(Arc<Mutex<BTreeMap<String, Option<String>>>>);
 
 /// What becomes of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,16 +74,18 @@ impl ControlState {
         let asking = async {
             for job in unknown {
                 let Ok(id) = job.parse() else { continue };
-                if let Told::Known(Known { status, .. }) = self.cds_says(&id).await
-                    && is_final(&status)
-                {
-                    self.ends.lock(|ends| ends.insert(job.clone(), status.to_string()));
-                }
+                // Whoever looks every second must not have CDS asked every second.
+                let told = match self.cds_says(&id).await {
+                    Told::Known(Known { status, .. }) if is_final(&status) => Some(status.to_string()),
+                    Told::NoSuch => None,
+                    Told::Known(_) | Told::NotAsked | Told::Failed(_) => continue,
+                };
+                self.ends.lock(|ends| ends.insert(job.clone(), told));
             }
         };
         timeout(ASKING, asking).await.ok();
         for line in lines.iter_mut().filter(|line| line.state == JobState::Ended) {
-            line.status = self.ends.lock(|ends| ends.get(&line.job).cloned());
+            line.status = self.ends.lock(|ends| ends.get(&line.job).cloned().flatten());
         }
         Ok(lines)
     }
@@ -109,7 +111,7 @@ impl ControlState {
 }
 
 impl Ends {
-    fn lock<T>(&self, look: impl FnOnce(&mut BTreeMap<String, String>) -> T) -> T {
+    fn lock<T>(&self, look: impl FnOnce(&mut BTreeMap<String, Option<String>>) -> T) -> T {
         look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
