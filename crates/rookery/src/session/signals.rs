@@ -26,7 +26,7 @@ async fn heed<T>(
     work: impl AsyncFnOnce(&CancellationToken) -> T,
 ) -> T {
     let (listeners, stop) = (Supervisor::new(), CancellationToken::new());
-    signals::exit_on_second_signal(&listeners);
+    signals::exit_on_second_signal(&listeners, || ());
     let (cancelled, over) = (stop.clone(), listeners.token());
     listeners.spawn("signals", async move {
         tokio::select! {
