@@ -50,6 +50,7 @@ mod hatchery {
     mod simulated;
     mod stop;
     mod takeover;
+    mod top;
     mod two_hatcheries;
     mod up;
     mod up_real;
