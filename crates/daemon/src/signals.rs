@@ -48,10 +48,11 @@ pub fn ignores_hangup() -> bool {
     ignored.is_some_and(|mask| mask >> hangup & 1 == 1)
 }
 
-/// Lets a signal that arrives while the process already stops end it at once, with exit code 130.
+/// Lets a signal that arrives while the process already stops end it at once, with exit code 130; `first` is done before
+/// that, since nothing is dropped then.
 ///
 /// Must be called within a tokio runtime; listens from the moment it returns.
-pub fn exit_on_second_signal(supervisor: &Supervisor) {
+pub fn exit_on_second_signal(supervisor: &Supervisor, first: fn()) {
     let stopping = supervisor.token();
     let stops = Stops::listen();
     let watch = async move {
@@ -69,6 +70,7 @@ pub fn exit_on_second_signal(supervisor: &Supervisor) {
         stops.pass_over(SAME_REQUEST).await;
         stops.next().await;
         tracing::warn!("second stop signal; exiting without waiting for tasks");
+        first();
         telemetry::flush(LAST_WORDS);
         std::process::exit(INTERRUPTED);
     };
@@ -140,7 +142,7 @@ mod tests {
     async fn daemon_with_a_stuck_task() {
         let supervisor = Supervisor::new();
         supervisor.spawn("stuck", pending());
-        exit_on_second_signal(&supervisor);
+        exit_on_second_signal(&supervisor, || ());
         tokio::select! {
             biased;
             () = stop_requested() => {}

@@ -3,6 +3,7 @@
 //! Nobody who logs ever waits for standard error or learns that it failed; lines that cannot be written are lost, and
 //! counted ([`lost_lines`]). A process that ends waits a moment for the rest with [`flush`].
 
+mod diversion;
 mod lossy;
 
 use std::env;
@@ -21,6 +22,7 @@ use tracing_subscriber::filter::ParseError;
 use tracing_subscriber::reload;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
+pub use diversion::{divert, divert_no_more, diverted};
 use lossy::Lossy;
 
 /// The log of this process, once it is set up.
@@ -109,8 +111,11 @@ pub fn init(telemetry: &Telemetry) -> Result<Filter, TelemetryError> {
     Ok(filter)
 }
 
-/// Writes a line to the log as it is, or straight to standard error if there is no log yet.
+/// Writes a line to the log as it is, or straight to standard error if there is no log yet; unless it is [`divert`]ed.
 pub fn write_line(text: &str) {
+    if diverted(text) {
+        return;
+    }
     let line = format!("{text}\n");
     match LOG.get() {
         Some(log) => log.push(line.as_bytes()),

@@ -51,6 +51,7 @@ mod hatchery {
     mod simulated;
     mod stop;
     mod takeover;
+    mod top;
     mod two_hatcheries;
     mod up;
     mod up_real;

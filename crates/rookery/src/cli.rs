@@ -19,7 +19,7 @@ use crate::{complete, doctor, man, settings, up, version, vm};
 const QUIET: &str = "warn,rookery_vim_client=error";
 /// Whoever types a command line has asked for nothing yet.
 const MUTE: &str = "off";
-/// A page that is redrawn in place would be torn by a hatchery's warnings.
+/// A hatchery's warnings would push the events of jobs off its page.
 const SILENT: &str = "error";
 const VERBOSE: &str = "info";
 const VERY_VERBOSE: &str =

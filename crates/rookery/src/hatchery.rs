@@ -11,6 +11,7 @@ mod parts;
 mod plan;
 mod run;
 mod sign_in;
+pub(crate) mod top;
 
 use std::path::{Path, PathBuf};
 
@@ -57,6 +58,11 @@ pub enum Command {
     Plan(plan::Args),
     /// Show the state of a hatchery that runs on this machine
     Status(Query),
+    /// Show a hatchery that runs on this machine, and what happens in it, on a live page, until q or Ctrl-C
+    ///
+    /// Queue, machines, limits, start times and events, asked for about once a second. In a pipe there is a line for each
+    /// change.
+    Top(top::Args),
     /// List the jobs that it knows: those that wait, those that are served, and those that ended last
     Jobs(Jobs),
     /// Stop a hatchery that runs on this machine from taking new jobs; running workers go on
@@ -155,6 +161,7 @@ pub(crate) async fn run(command: Command, filter: Option<Filter>, out: &mut Out)
         Command::Init(args) => Box::pin(init::run(&args, out)).await,
         Command::Status(args) => ask::status(&args, out).await,
         Command::Jobs(args) => ask::jobs(&args, out).await,
+        Command::Top(args) => top::run(&args, out).await,
         Command::Drain(change) => change.tell(Request::Drain, out).await,
         Command::Resume(change) => change.tell(Request::Resume, out).await,
         Command::Confirm(args) => confirm::run(&args, out).await,

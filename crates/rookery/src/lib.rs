@@ -2,7 +2,8 @@
 //!
 //! Everything here is a thin shell over the other crates: it reads settings, connects, shows, and maps outcomes to
 //! exit codes. It never decides what should happen to a VM that nobody named, it never writes to standard output but
-//! through [`output`], and it never leaves a session behind on vCenter: all work happens inside [`session::with_vcenter`].
+//! through [`output`] (a page of `live` has the terminal to itself), and it never leaves a session behind on vCenter: all
+//! work happens inside [`session::with_vcenter`].
 //!
 //! Start with [`main`], then [`cli`] (what can be said), [`settings`] (where answers to "which vCenter" come from) and
 //! one command, such as `vm/ls.rs`.
@@ -15,6 +16,11 @@ mod failure;
 mod guest_user;
 #[cfg(feature = "hatchery")]
 pub mod hatchery;
+#[cfg_attr(
+    not(all(feature = "hatchery", feature = "sim")),
+    expect(dead_code, unused_imports, reason = "without jobs there is less to show")
+)]
+mod live;
 mod man;
 #[cfg(feature = "operator")]
 pub mod operator;

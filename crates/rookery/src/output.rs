@@ -14,6 +14,7 @@ mod value_text;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rookery_daemon::telemetry;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 pub use colour::Paint;
@@ -106,9 +107,13 @@ impl std::fmt::Debug for Out {
     }
 }
 
-/// Tells the user something that is not the result. Not `eprintln!`, which panics when standard error is closed.
+/// Tells the user something that is not the result; on a live page it is an event. Not `eprintln!`, which panics when
+/// standard error is closed.
 pub fn remark(text: &str) {
-    writeln!(io::stderr(), "{}", printable_lines(text)).ok();
+    let text = printable_lines(text);
+    if !telemetry::diverted(&text) {
+        writeln!(io::stderr(), "{text}").ok();
+    }
 }
 
 #[cfg(test)]

@@ -7,15 +7,10 @@ mod endpoint_kind;
 mod follow;
 #[cfg(feature = "hatchery")]
 mod hatchery;
-mod live;
-#[cfg(feature = "hatchery")]
-mod page;
 #[cfg(feature = "hatchery")]
 mod part;
-mod screen;
 #[cfg(feature = "hatchery")]
 mod stack;
-mod summary;
 #[cfg(all(feature = "hatchery", feature = "sim"))]
 mod vcenter;
 
@@ -23,10 +18,17 @@ use crate::Ending;
 use crate::cli::{Connect, GuestLogin};
 use crate::output::Out;
 use crate::settings::Loaded;
+use crate::vm::{Fleet, show_fleet};
 #[cfg(feature = "hatchery")]
 use hatchery::flags::Real;
 #[cfg(all(feature = "hatchery", feature = "sim"))]
 use hatchery::flags::Simulated;
+
+/// What works and what does not yet, in as many words as it takes.
+const ROAD: [&str; 2] = [
+    "Works now    the CDS hatchery, this live view, `rookery vm`, `rookery doctor`, `rookery sim`",
+    "Comes later  HyperShift agents, cluster pools, the tenant API",
+];
 
 /// The arguments of `up`.
 #[derive(Debug, clap::Args)]
@@ -64,7 +66,8 @@ pub(crate) async fn run(loaded: &Loaded, args: &Args, out: &mut Out) -> anyhow::
         #[cfg(feature = "sim")]
         hatchery::flags::check_for_live_view(args, loaded.settings.origin("vcenter.endpoint"))?;
     }
-    live::show(loaded.vcenter()?, args.exit, out).await
+    let fleet = Fleet { purpose: "up", pattern: None, hints: &ROAD, once: args.exit };
+    show_fleet(loaded.vcenter()?, &fleet, out).await
 }
 
 impl Args {

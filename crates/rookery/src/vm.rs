@@ -22,6 +22,7 @@ mod row;
 mod run;
 mod site;
 mod snapshot;
+mod top;
 mod upload;
 mod watch;
 mod words;
@@ -43,6 +44,7 @@ pub use change::{Event, changes};
 pub use glob::Glob;
 pub use pick::{PickError, pick};
 pub use row::Row;
+pub(crate) use top::{Fleet, show as show_fleet};
 
 /// Whom a command about VMs turns to.
 #[derive(Debug, Subcommand)]
@@ -63,6 +65,8 @@ pub enum Command {
     Info(OnVcenter<info::Args>),
     /// Print changes as they happen, until Ctrl-C
     Watch(OnVcenter<watch::Args>),
+    /// Show VMs, their state and what happens to them on a live page, until q or Ctrl-C
+    Top(OnVcenter<top::Args>),
     /// Change the power state of VMs, and wait until it is done
     Power(OnVcenter<power::Args>),
     /// Rename a VM, and wait until it is done
@@ -116,6 +120,7 @@ impl Command {
             Self::Ls(on) => ("vm ls", &on.connect),
             Self::Info(on) => ("vm info", &on.connect),
             Self::Watch(on) => ("vm watch", &on.connect),
+            Self::Top(on) => ("vm top", &on.connect),
             Self::Power(on) => ("vm power", &on.connect),
             Self::Rename(on) => ("vm rename", &on.connect),
             Self::Events(on) => ("vm events", &on.connect),
@@ -163,6 +168,10 @@ impl Command {
 
 pub(crate) async fn run(loaded: &Loaded, command: Command, out: &mut Out) -> anyhow::Result<Ending> {
     let vcenter = loaded.vcenter_or_advice()?;
+    if let Command::Top(on) = &command {
+        // Its page stays until the session has ended.
+        return top::run(vcenter, &on.args, out).await;
+    }
     // What is wrong with the arguments is told without a login.
     if command.guest().is_some() {
         loaded.guest_user()?;
@@ -206,6 +215,8 @@ pub(crate) async fn run(loaded: &Loaded, command: Command, out: &mut Out) -> any
             Command::Run(on) => run::run(session, loaded.guest_user()?, &on.args.args, out).await,
             Command::Upload(on) => upload::run(session, loaded.guest_user()?, &on.args.args, out).await,
             Command::Download(on) => download::run(session, loaded.guest_user()?, &on.args.args, out).await,
+            // It has a session of its own.
+            Command::Top(_) => Ok(Ending::Done),
         }
     });
     Ok(match ended.await? {

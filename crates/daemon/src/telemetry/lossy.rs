@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use tracing_subscriber::fmt::MakeWriter;
 
+use super::diversion::diverted;
+
 /// How many bytes may wait to be written; lines beyond that are lost. It covers a sink that hangs for a while.
 const LARGEST_BACKLOG: usize = 4 << 20;
 /// How often a sink that does not take bytes right now is asked again.
@@ -126,7 +128,9 @@ pub(super) struct Line(Lossy);
 
 impl Write for Line {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.push(bytes);
+        if !diverted(&String::from_utf8_lossy(bytes)) {
+            self.0.push(bytes);
+        }
         Ok(bytes.len())
     }
 

@@ -172,18 +172,20 @@ async fn capacity_sizes_and_kept_machines_are_seen_and_the_hatchery_can_be_asked
     let program = Program::new(&["up", "--guests", "scripted", "--every", "0.5", "--fail-every", "3"])
         .with("ROOKERY_RUNTIME_DIR", &runtime);
     let terminal = Terminal::start(&program, 150, 50);
-    eventually("the page shows limits and how to ask", || async {
+    eventually("the page shows limits", || async {
         let screen = terminal.screen();
-        screen.contains("/16 workers, ")
-            && screen.contains("/96 CPUs, ")
-            && screen.contains("/196608 MB")
-            && screen.contains("rookery vm hold --model debian-12")
+        screen.contains(" of 16") && screen.contains(" of 96") && screen.contains(" of 196608 MB")
     })
     .await;
     ask(&["vm", "hold", "--model", "rocky-9", "--for", "1h", "--reason", "curious"]).await;
     eventually("the page shows a machine that is kept", || async {
         let screen = terminal.screen();
         screen.contains(" 1 kept") && screen.contains("\nkept         ") && screen.contains("UTC: curious")
+    })
+    .await;
+    terminal.press("6");
+    eventually("the page shows how to ask", || async {
+        terminal.screen().contains("rookery vm hold --model debian-12")
     })
     .await;
     let url = terminal.screen();
@@ -201,9 +203,10 @@ async fn capacity_sizes_and_kept_machines_are_seen_and_the_hatchery_can_be_asked
     assert_eq!(terminal.exit_code(), Some(0), "{}", terminal.screen());
 }
 
-/// The numbers of a line of the page.
+/// The numbers of a line of the page; what stands beside it on a wide screen is none of it.
 fn figures(screen: &str, line: &str) -> Vec<usize> {
-    let words = screen.lines().find_map(|row| row.strip_prefix(line)).unwrap_or_default();
+    let rest = screen.lines().find_map(|row| row.strip_prefix(line)).unwrap_or_default().trim_start();
+    let words = rest.split_once("   ").map_or(rest, |(line, _)| line);
     words.split_whitespace().filter_map(|word| word.parse().ok()).collect()
 }
 
@@ -218,7 +221,11 @@ async fn the_figures_of_the_page_are_those_of_the_vcenter() {
     })
     .await;
     let page = terminal.screen();
-    let url = page.lines().find_map(|line| line.trim().strip_prefix("export GOVC_URL=")).expect("an address");
+    terminal.press("6");
+    eventually("the address is there", async || terminal.screen().contains("export GOVC_URL=")).await;
+    let about = terminal.screen();
+    let url =
+        about.lines().find_map(|line| line.trim().strip_prefix("export GOVC_URL=")).expect("an address");
     let vms = Govc::at(url).vms(&["config.annotation", "config.template", "runtime.powerState"]).await;
     let marks: Vec<Value> = vms
         .values()
@@ -235,12 +242,18 @@ async fn the_figures_of_the_page_are_those_of_the_vcenter() {
 async fn after_the_last_job_the_page_goes_on_until_nothing_is_left() {
     let program = Program::new(&["up", "--guests", "scripted", "--jobs", "4", "--exit"]);
     let terminal = Terminal::start(&program, 130, 60);
+    eventually("the page goes on", || async {
+        terminal.screen().contains("all jobs have ended; waiting until their machines have gone")
+    })
+    .await;
     eventually("the program has ended", || async { terminal.exit_code().is_some() }).await;
     let screen = terminal.screen();
     assert_eq!(terminal.exit_code(), Some(0), "{screen}");
-    assert_eq!(figures(&screen, "machines  ")[2..], [0, 0, 0, 0], "{screen}");
-    assert!(screen.contains("all jobs have ended; waiting until their machines have gone"), "{screen}");
-    assert!(screen.contains("\nrecounted    4 results, 4 of them good"), "{screen}");
+    assert!(
+        screen.contains("P50 START") && screen.contains("\nrecounted    4 results, 4 of them good"),
+        "{screen}"
+    );
+    assert!(!screen.contains("[1 Overview]"), "the page is gone: {screen}");
 }
 
 #[tokio::test]
@@ -279,34 +292,77 @@ async fn a_folder_that_cannot_be_written_is_told_before_any_job() {
 }
 
 #[tokio::test]
-async fn in_a_terminal_the_summary_changes_in_place_until_ctrl_c() {
+async fn in_a_terminal_there_is_a_page_until_ctrl_c_and_then_a_summary() {
     let program = Program::new(&["up", "--guests", "scripted", "--every", "0.5"]);
     let terminal = Terminal::start(&program, 130, 40);
     eventually("jobs succeed", || async {
         let screen = terminal.screen();
-        screen.contains(" succeeded after ") && screen.contains("p50 ") && screen.contains(" of 62 used")
+        screen.contains(" succeeded after ") && screen.contains("p50 ") && screen.contains(" of 62")
     })
     .await;
     let screen = terminal.screen();
-    for line in ["Rookery ", "\njobs  ", "\nqueue  ", "\nmachines  ", "\naddresses  ", "\nstart time  "] {
-        assert_eq!(
-            screen.matches(line).count() + usize::from(line == "Rookery " && !screen.starts_with(line)),
-            1,
-            "{screen}"
-        );
+    for line in ["\njobs  ", "\nqueue  ", "\nmachines  ", "\naddresses  ", "\nstart time  "] {
+        assert_eq!(screen.matches(line).count(), 1, "{line} in {screen}");
     }
+    assert!(screen.starts_with("Rookery ") && screen.contains("start times"), "{screen}");
     assert!(!terminal.shows_cursor(), "a cursor would jump about");
-    // Whatever happens to the window, there is one page.
-    terminal.resize(40, 8);
-    eventually("the page is cut", || async { terminal.screen().starts_with("Rookery ") }).await;
-    terminal.resize(130, 70);
-    eventually("the page is whole and alone", || async {
-        let screen = terminal.screen();
-        screen.contains("\nyour own  ") && screen.matches("\njobs  ").count() == 1
-    })
-    .await;
     terminal.press("C-c");
     eventually("the program has ended", || async { terminal.exit_code().is_some() }).await;
-    assert_eq!(terminal.exit_code(), Some(0), "{}", terminal.screen());
+    let screen = terminal.screen();
+    assert_eq!(terminal.exit_code(), Some(0), "{screen}");
     assert!(terminal.shows_cursor());
+    for line in
+        ["\njobs  ", "\nstart time  ", "\nmachines  ", "\nleft         nothing: both simulators are gone"]
+    {
+        assert!(format!("\n{screen}").contains(line), "{line} in {screen}");
+    }
+    assert!(screen.starts_with("ran  ") && !screen.contains("[1 Overview]"), "the page is gone: {screen}");
+}
+
+/// Waits until a text can be seen; the whole screen then.
+async fn shows(terminal: &Terminal, text: &str) -> String {
+    eventually(&format!("the screen shows {text:?}"), || async { terminal.screen().contains(text) }).await;
+    terminal.screen()
+}
+
+// A page was cut off on small screens, and nothing led to the rest.
+#[tokio::test]
+async fn each_tab_and_the_help_can_be_read_at_three_sizes() {
+    let program = Program::new(&["up", "--guests", "scripted", "--every", "0.2"]);
+    let terminal = Terminal::start(&program, 120, 40);
+    shows(&terminal, " succeeded after ").await;
+    for (columns, rows) in [(120, 40), (80, 24), (40, 10), (20, 5), (120, 40)] {
+        terminal.resize(columns, rows);
+        for (key, tab) in
+            [("2", "Queue"), ("3", "Machines"), ("4", "Starts"), ("5", "Events"), ("6", "About")]
+        {
+            terminal.press(key);
+            // At the smallest size only the chosen tab has its name.
+            shows(&terminal, &format!("[{key} {tab}")).await;
+        }
+        // The way to the end of the last one, which is longer than a small screen.
+        terminal.press("End");
+        if rows < 24 {
+            shows(&terminal, "↑").await;
+        }
+        terminal.press("Home");
+        terminal.press("?");
+        shows(&terminal, "open a tab").await;
+        terminal.press("Escape");
+        eventually("the help is closed", || async { !terminal.screen().contains("open a tab") }).await;
+        terminal.press("1");
+        shows(&terminal, "[1 Overview]").await;
+    }
+    terminal.press("q");
+    eventually("the program has ended", || async { terminal.exit_code() == Some(0) }).await;
+    assert!(terminal.shows_cursor());
+}
+
+// The page learned of it with the next event alone, and there may be none for hours.
+#[tokio::test]
+async fn without_a_reader_it_ends_although_nothing_happens() {
+    let mut up = Program::new(&["up", "--guests", "scripted", "--every", "100000"]).start();
+    while !up.line().await.contains(" succeeded after ") {}
+    up.hang_up();
+    assert_eq!(up.end().await.code, Some(0));
 }

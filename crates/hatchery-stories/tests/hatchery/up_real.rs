@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use rookery_daemon::Supervisor;
 use rookery_hatchery_stories::{Lab, LabOptions};
-use rookery_kit::{Govc, Outcome, Program, Running, Sim, Vcsim, VcsimOptions, eventually};
+use rookery_kit::{Govc, Outcome, Program, Running, Sim, Terminal, Vcsim, VcsimOptions, eventually};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -222,6 +222,29 @@ async fn a_signal_in_the_middle_leaves_nothing_on_a_real_vcenter() {
         "removing the VMs that this run made on the vCenter; another signal (Ctrl-C) ends this at once";
     assert_said(&outcome, 0, &["no machine of hatchery \"up-", removing]);
     assert_eq!(added(&before, &theirs.vms().await), [""; 0]);
+}
+
+// A process that is ended at once drops nothing: the terminal stayed without a cursor and echoed nothing.
+#[tokio::test]
+async fn a_second_ctrl_c_ends_at_once_and_gives_the_terminal_back() {
+    // Clones take longer than anybody waits.
+    let theirs = Theirs::start(&["--clone-time", "10m"]).await;
+    let terminal = Terminal::start(&theirs.up(&["--every", "0.2"]), 100, 30);
+    let shows = async |text: &str| {
+        eventually(&format!("the screen shows {text:?}"), async || terminal.screen().contains(text)).await;
+    };
+    shows(" starting").await;
+    shows(" is taken after ").await;
+    terminal.press("C-c");
+    // What is said beside the page is an event of it, and the page goes on.
+    shows("stopping… the VMs that this run made are removed; Ctrl-C ends it at once").await;
+    shows(" removing the VMs that this run made on the vCenter").await;
+    assert!(terminal.screen().contains("[1 Overview]") && !terminal.shows_cursor(), "{}", terminal.screen());
+    // What follows a signal closely is the same request.
+    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    terminal.press("C-c");
+    eventually("the program has ended", async || terminal.exit_code() == Some(130)).await;
+    assert!(terminal.shows_cursor() && !terminal.screen().contains("[1 Overview]"), "{}", terminal.screen());
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 mod counts;
 mod held;
 mod jobs;
+mod machines;
 mod pages;
 mod planned;
 mod ready;
@@ -37,13 +38,14 @@ use crate::plan::{Action, Apart, NotMade, Plan, WaitReason, apart};
 use crate::reconcile::State;
 use crate::settings::Settings;
 
-pub use counts::Counts;
+pub use counts::{Counts, MachineState};
 pub use held::{Held, HoldRequestStatus};
 pub use jobs::{JobLine, JobState};
+pub use machines::MachineLine;
 pub(crate) use pages::error_page;
 pub use pages::{Beside, Published};
 pub use planned::{Act, Planned};
-pub use shown::{Status, Usage, Waiting, WarmWaiting};
+pub use shown::{Addresses, Status, Usage, Waiting, WarmWaiting};
 pub use status::{Host, monitoring, of_limit};
 use workers::worker_lines;
 pub use workers::{Known, WorkerLine};
@@ -66,6 +68,8 @@ pub struct Report {
     /// The workers that CDS knows, by name.
     pub workers: Vec<WorkerLine>,
     pub counts: Counts,
+    /// What each own machine is.
+    pub own: Vec<(MachineId, MachineState)>,
     /// How the configured addresses are used. Those that only rest, since nobody knows whether they are free, count as
     /// free.
     pub addresses: address::AddressUsage,
@@ -159,11 +163,12 @@ impl Report {
         );
         let dying = dying(state, plan);
         let mut counts = Counts::of(state, plan, &held);
-        let (mut started, busy) = (Vec::new(), state.running.index());
+        let (mut started, mut own, busy) = (Vec::new(), Vec::new(), state.running.index());
         let mut jobs_served = BTreeMap::new();
         for machine in state.vsphere.view.notable() {
             let standing = standing(machine, &settings.identity.owner);
-            counts.add(machine, standing, state, plan, &held, &dying);
+            let is = counts.add(machine, standing, state, plan, &held, &dying);
+            own.extend(is.map(|is| (machine.id.clone(), is)));
             match standing {
                 Standing::Worker | Standing::Registering | Standing::HalfClaimed => {
                     started.push(machine.name.clone());
@@ -192,6 +197,7 @@ impl Report {
             ledger: plan.ledger,
             limits: settings.limits,
             counts,
+            own,
             addresses: address::usage(
                 &settings.addresses.networks,
                 &state.vsphere.view,

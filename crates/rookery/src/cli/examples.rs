@@ -48,6 +48,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "vm top",
+        &[
+            ("rookery vm top", "all of them, on a page that is kept up to date"),
+            ("rookery vm top 'ci-*'", "those whose names begin with ci-"),
+        ],
+    ),
+    (
         "vm power",
         &[
             ("rookery vm power on web-1", "start it, and wait until it is on"),
@@ -220,6 +227,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("rookery hatchery status -c hatchery.toml", "by its file"),
             ("rookery hatchery status --name h1 -o json", "by its name, for a program"),
+        ],
+    ),
+    (
+        "hatchery top",
+        &[
+            ("rookery hatchery top", "the only hatchery that runs here"),
+            ("rookery hatchery top --name h1", "by its name"),
         ],
     ),
     ("hatchery drain", &[("rookery hatchery drain --name h1", "before its machine is serviced")]),

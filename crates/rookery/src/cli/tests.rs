@@ -112,6 +112,7 @@ fn help_of_vm() {
       ls        List VMs by name
       info      Show all that is known of one VM
       watch     Print changes as they happen, until Ctrl-C
+      top       Show VMs, their state and what happens to them on a live page, until q or Ctrl-C
       power     Change the power state of VMs, and wait until it is done
       rename    Rename a VM, and wait until it is done
       events    Show what happened to a VM, newest first

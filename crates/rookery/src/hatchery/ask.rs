@@ -150,6 +150,16 @@ impl Target {
         }
     }
 
+    /// The same by its name, whatever else starts or ends meanwhile.
+    pub(super) async fn resolved(&self) -> anyhow::Result<Self> {
+        let name = self.name(&folder::runtime()?).await?;
+        Ok(Self { name: Some(name), config: None })
+    }
+
+    pub(super) async fn answer(&self, request: &Request) -> anyhow::Result<Answer> {
+        self.ask(request).await.map(|(_, answer)| answer)
+    }
+
     pub(super) async fn status(&self) -> anyhow::Result<Status> {
         let (_, answer) = self.ask(&Request::Status).await?;
         if let Answer::Status(status) = answer { Ok(*status) } else { Err(unexpected_answer()) }
@@ -181,7 +191,7 @@ impl Change {
     }
 }
 
-fn unexpected_answer() -> anyhow::Error {
+pub(super) fn unexpected_answer() -> anyhow::Error {
     anyhow!("the hatchery's answer was not understood: is it of another version?")
 }
 

@@ -6,6 +6,8 @@ use rookery_daemon::{Supervisor, signals};
 use tokio::task::yield_now;
 use tokio_util::sync::CancellationToken;
 
+use crate::live;
+
 /// How long the listeners for signals get to end.
 const SIGNALS_END: Duration = Duration::from_secs(1);
 
@@ -26,7 +28,7 @@ async fn heed<T>(
     work: impl AsyncFnOnce(&CancellationToken) -> T,
 ) -> T {
     let (listeners, stop) = (Supervisor::new(), CancellationToken::new());
-    signals::exit_on_second_signal(&listeners);
+    signals::exit_on_second_signal(&listeners, live::give_terminal_back);
     let (cancelled, over) = (stop.clone(), listeners.token());
     listeners.spawn("signals", async move {
         tokio::select! {

@@ -1,26 +1,22 @@
 //! Follows the parts of `up`: shows them until a signal comes, or until what `--exit` waits for is done; then waits until
 //! nothing is left, and lets all parts recount.
 
-use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use console::Term;
+use futures_util::StreamExt as _;
 use futures_util::future::select_all;
+use futures_util::stream::{self, LocalBoxStream};
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::page::Page;
 use super::part::{News, Part};
-use super::screen::Screen;
 use crate::Ending;
-use crate::output::{LocalTime, Out};
+use crate::live::{Audience, Model, Page};
 
-/// How often the screen is drawn.
-const TICK: Duration = Duration::from_millis(500);
-/// How many events are remembered.
-const RECENT: usize = 10;
+/// How long what is shown stays at least.
+const TICK: Duration = Duration::from_millis(250);
 /// How many events may wait to be shown; a part that has more to tell waits.
 const NEWS: usize = 64;
 /// After how long without output a pipe gets a line about what is still open.
@@ -46,21 +42,16 @@ pub(super) struct Options {
 pub(super) async fn follow(
     parts: &[Box<dyn Part>],
     options: &Options,
-    out: &mut Out,
+    page: &mut Page<'_>,
 ) -> anyhow::Result<Ending> {
-    let terminal = Term::buffered_stdout();
-    let live = !options.once && terminal.is_term() && !console::is_dumb();
     for part in parts {
         part.ready().await?;
     }
     let (sender, news) = channel(NEWS);
     let sender = News(sender);
-    let screen = live.then(|| Screen::new(terminal));
-    let (recent, time) = (VecDeque::new(), LocalTime::system());
-    let mut follower = Follower { parts, options, news, recent, time, screen };
-    if !live {
-        out.line(&follower.page().whole().join("\n")).await?;
-    }
+    let changes = stream::select_all(parts.iter().map(|part| part.changes())).boxed_local();
+    let mut follower = Follower { parts, options, news, changes, page };
+    follower.show().await?;
     if options.once {
         return follower.dump().await.map(|()| Ending::Done);
     }
@@ -68,41 +59,39 @@ pub(super) async fn follow(
     tokio::select! {
         biased;
         (error, ..) = running => Err(error),
-        ended = Box::pin(follower.until_recounted(out)) => ended,
+        ended = Box::pin(follower.until_recounted()) => ended,
     }
 }
 
-struct Follower<'a> {
+struct Follower<'a, 'o> {
     parts: &'a [Box<dyn Part>],
     options: &'a Options,
     news: Receiver<String>,
-    /// The latest events, oldest first.
-    recent: VecDeque<String>,
-    time: LocalTime,
-    screen: Option<Screen>,
+    changes: LocalBoxStream<'static, ()>,
+    page: &'a mut Page<'o>,
 }
 
-impl Follower<'_> {
-    async fn until_recounted(&mut self, out: &mut Out) -> anyhow::Result<Ending> {
-        self.until_done(out).await?;
-        self.draw()?;
+impl Follower<'_, '_> {
+    async fn until_recounted(&mut self) -> anyhow::Result<Ending> {
+        self.until_done().await?;
+        self.show().await?;
         let mut trouble = Vec::new();
         for part in self.parts {
             let calm = part.calm().await;
             trouble.extend(calm.trouble);
             if let Some(line) = calm.news {
-                self.tell(&line, out).await?;
+                self.page.happened(&line).await?;
             }
         }
-        let (settled, left) = self.settle(out).await?;
-        drop(self.screen.take());
-        self.recount(settled, left, &trouble.join(" and "), out).await
+        let (settled, left) = self.settle().await?;
+        self.recount(settled, left, &trouble.join(" and ")).await
     }
 
     /// Returns once nothing more is awaited, or nothing happens any more, if that was asked for.
-    async fn until_done(&mut self, out: &mut Out) -> anyhow::Result<()> {
-        let [mut draw, mut progress, mut said] = [Instant::now(); 3];
-        let mut least = u64::MAX;
+    async fn until_done(&mut self) -> anyhow::Result<()> {
+        let [mut due, mut progress, mut said] = [Instant::now(); 3];
+        let (mut least, mut is_dirty) = (u64::MAX, false);
+        let is_read = self.page.audience() == Audience::Reader;
         loop {
             let left = self.parts.iter().map(|part| part.awaited().left).sum();
             if self.options.exit && left == 0 {
@@ -113,17 +102,18 @@ impl Follower<'_> {
             }
             tokio::select! {
                 biased;
-                () = sleep_until(draw), if self.screen.is_some() => {
-                    self.draw()?;
-                    draw = Instant::now() + TICK;
+                () = sleep_until(due), if is_dirty => {
+                    self.show().await?;
+                    (is_dirty, due) = (false, Instant::now() + TICK);
                 }
                 line = self.news.recv() => {
-                    self.tell(&line.context("all parts have ended")?, out).await?;
-                    said = Instant::now();
+                    self.page.happened(&line.context("all parts have ended")?).await?;
+                    (is_dirty, said) = (!is_read, Instant::now());
                 }
-                () = sleep_until(said + QUIET), if self.screen.is_none() => {
+                Some(()) = self.changes.next() => is_dirty = !is_read,
+                () = sleep_until(said + QUIET), if is_read => {
                     for line in self.parts.iter().filter_map(|part| part.awaited().line) {
-                        out.line(&format!("{} {line}", self.now())).await?;
+                        self.page.happened(&line).await?;
                     }
                     said = Instant::now();
                 }
@@ -133,7 +123,7 @@ impl Follower<'_> {
     }
 
     /// Waits until no part has leftovers: how long that took, if any could have, and what is left all the same.
-    async fn settle(&mut self, out: &mut Out) -> anyhow::Result<(Option<Duration>, Vec<String>)> {
+    async fn settle(&mut self) -> anyhow::Result<(Option<Duration>, Vec<String>)> {
         let start = Instant::now();
         let mut said = start;
         loop {
@@ -144,15 +134,15 @@ impl Follower<'_> {
                 }
             }
             while let Ok(line) = self.news.try_recv() {
-                self.tell(&line, out).await?;
+                self.page.happened(&line).await?;
             }
             let Some(found) = found else { return Ok((None, Vec::new())) };
-            self.draw()?;
+            self.show().await?;
             if found.is_empty() || start.elapsed() > SETTLING {
                 return Ok((Some(start.elapsed()), found));
             }
             if said.elapsed() > QUIET {
-                self.tell(&found.join("; "), out).await?;
+                self.page.happened(&found.join("; ")).await?;
                 said = Instant::now();
             }
             sleep(LOOK).await;
@@ -164,7 +154,6 @@ impl Follower<'_> {
         settled: Option<Duration>,
         left: Vec<String>,
         trouble: &str,
-        out: &mut Out,
     ) -> anyhow::Result<Ending> {
         let mut recounts = Vec::new();
         for part in self.parts {
@@ -172,48 +161,28 @@ impl Follower<'_> {
         }
         self.dump().await?;
         for table in recounts.iter().filter_map(|recount| recount.table.as_ref()) {
-            out.line(&format!("\n{table}\n")).await?;
+            self.page.result(&format!("\n{table}\n")).await?;
         }
         if !trouble.is_empty() {
-            out.line(&format!("trouble      {trouble} got into it on purpose")).await?;
+            self.page.result(&format!("trouble      {trouble} got into it on purpose")).await?;
         }
         let wrong: Vec<_> = recounts.iter().flat_map(|recount| &recount.wrong).chain(&left).collect();
         for line in &wrong {
-            out.line(&format!("wrong        {line}")).await?;
+            self.page.result(&format!("wrong        {line}")).await?;
         }
         if !wrong.is_empty() {
             return Ok(Ending::Failed);
         }
         for line in recounts.iter().filter_map(|recount| recount.well.as_ref()) {
-            out.line(&format!("recounted    {line}")).await?;
+            self.page.result(&format!("recounted    {line}")).await?;
         }
         Ok(Ending::Done)
     }
 
-    fn now(&self) -> String {
-        self.time.of_day(self.time.now())
-    }
-
-    async fn tell(&mut self, line: &str, out: &mut Out) -> anyhow::Result<()> {
-        let line = format!("{} {line}", self.now());
-        if self.screen.is_none() {
-            out.line(&line).await?;
-        }
-        self.recent.push_back(line);
-        self.recent.drain(..self.recent.len().saturating_sub(RECENT));
-        Ok(())
-    }
-
-    fn page(&self) -> Page {
-        Page::of(self.parts.iter().rev().map(|part| part.shown()), &self.recent)
-    }
-
-    fn draw(&mut self) -> anyhow::Result<()> {
-        let page = self.page();
-        if let Some(screen) = &mut self.screen {
-            screen.draw(&page.within(screen.rows()))?;
-        }
-        Ok(())
+    async fn show(&mut self) -> anyhow::Result<()> {
+        let parts = self.parts.iter().rev().map(|part| part.shown());
+        let model = parts.reduce(Model::and).unwrap_or_default();
+        Ok(self.page.show(model).await?)
     }
 
     /// Writes what the parts hold, if that is asked for.

@@ -23,28 +23,36 @@ mod survey;
 mod teardown;
 mod watch;
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::future::pending;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
 use futures_util::future::LocalBoxFuture;
+use futures_util::stream::{self, LocalBoxStream};
+use rookery_fleet::MachineId;
 #[cfg(feature = "sim")]
 use rookery_fleet_vsphere::Vcenters;
 use rookery_hatchery::run::{self, Policy, Running};
 #[cfg(feature = "sim")]
 use rookery_hatchery::settings::Settings;
-use rookery_hatchery::surface::report::Report;
+use rookery_hatchery::surface::control::{Answer, Request};
+use rookery_hatchery::surface::report::{Published, Report, Status};
 use tokio::sync::watch::Receiver;
 use tokio_util::sync::CancellationToken;
 
 use super::Args;
 use super::endpoint_kind::{Endpoint, EndpointKind};
-use super::part::{News, Part, Removal, Shown};
+use super::part::{News, Part, Removal};
 use super::stack::{Process, listen};
 use crate::Ending;
+use crate::hatchery::top::Starts;
 use crate::hatchery::{hostname, parts, runtime, sign_in};
-use crate::output::Out;
+use crate::live::{Model, Page};
 use control::Control;
 use order::Order;
 use page::{Endpoints, Setting};
@@ -57,8 +65,32 @@ pub(super) struct Hatchery {
     running: Running,
     setting: Setting,
     control: Control,
+    made: RefCell<Made>,
+    /// How long jobs of a real CDS took to start.
+    starts: RefCell<Starts>,
     #[cfg(feature = "sim")]
     file: Option<std::path::PathBuf>,
+}
+
+/// How many machines were made since the beginning.
+#[derive(Debug, Default)]
+struct Made {
+    /// Those that were there when it was looked last.
+    there: BTreeSet<MachineId>,
+    count: usize,
+}
+
+impl Made {
+    fn look(&mut self, report: &Report) {
+        let there: BTreeSet<_> = report.own.iter().map(|(id, _)| id.clone()).collect();
+        self.count += there.difference(&self.there).count();
+        self.there = there;
+    }
+}
+
+/// As whoever asks over the control socket is told.
+pub(super) fn status(published: &Published) -> Status {
+    Status::new(&published.host, &published.report.borrow(), published.troubles.all())
 }
 
 /// The instance name, which tells this hatchery from others of its name, and the process lock, which a hatchery on a real
@@ -126,6 +158,8 @@ impl Hatchery {
             vcenters: process.vcenters.clone(),
             running,
             control,
+            made: RefCell::default(),
+            starts: RefCell::default(),
             #[cfg(feature = "sim")]
             file: order.path.clone(),
         })
@@ -135,16 +169,40 @@ impl Hatchery {
         self.running.published.report.clone()
     }
 
+    #[cfg(feature = "sim")]
+    pub(super) fn published(&self) -> &Published {
+        &self.running.published
+    }
+
     fn kinds(&self) -> (EndpointKind, EndpointKind) {
         (self.setting.endpoints.vcenter.kind, self.setting.endpoints.cds.kind)
+    }
+
+    /// Asks what is known of jobs whenever others are served.
+    async fn note_starts(&self) -> Infallible {
+        let (mut report, mut seen) = (self.report(), None);
+        loop {
+            let at_work = {
+                let report = report.borrow_and_update();
+                let running: Vec<_> = report.running.iter().map(|one| one.name.clone()).collect();
+                Some((report.jobs_served.clone(), running))
+            };
+            if at_work != seen {
+                seen = at_work;
+                if let Answer::Jobs(jobs) = self.running.control_state().answer(Request::Jobs).await {
+                    self.starts.borrow_mut().note(&jobs);
+                }
+            }
+            if report.changed().await.is_err() {
+                pending::<()>().await;
+            }
+        }
     }
 
     /// Confirms whatever the brake holds back, as a person would who knows that the faults are injected. On a real server
     /// the person decides.
     #[cfg(feature = "sim")]
-    async fn confirm(&self) -> anyhow::Result<std::convert::Infallible> {
-        use rookery_hatchery::surface::control::Request;
-
+    async fn confirm(&self) -> anyhow::Result<Infallible> {
         let mut report = self.report();
         loop {
             let braked = report.wait_for(|report| !report.braked.is_empty()).await;
@@ -168,28 +226,62 @@ impl Part for Hatchery {
         })
     }
 
-    fn shown(&self) -> Shown {
-        page::shown(&self.setting, &self.running.published.report.borrow())
+    fn name(&self) -> &'static str {
+        "the hatchery"
+    }
+
+    fn shown(&self) -> Model {
+        let published = &self.running.published;
+        let starts = self.starts.borrow().all();
+        page::shown(&self.setting, &status(published), &published.report.borrow(), starts)
+    }
+
+    fn changes(&self) -> LocalBoxStream<'static, ()> {
+        Box::pin(stream::unfold(self.report(), async |mut report| {
+            report.changed().await.ok()?;
+            Some(((), report))
+        }))
+    }
+
+    fn summary(&self) -> Vec<String> {
+        let Made { there, count } = &*self.made.borrow();
+        let left = page::left(&self.setting.endpoints, there.len());
+        let left = left.map(|left| format!("left         {left}"));
+        std::iter::once(format!("machines     {count} made")).chain(left).collect()
     }
 
     fn run<'a>(&'a self, news: &'a News) -> LocalBoxFuture<'a, anyhow::Error> {
         let works = async {
             let never = match self.kinds() {
-                (_, EndpointKind::Real) => watch::watch(self.report(), news).await,
+                (_, EndpointKind::Real) => tokio::select! {
+                    biased;
+                    ended = watch::watch(self.report(), news) => ended,
+                    never = self.note_starts() => Ok(never),
+                },
                 #[cfg(feature = "sim")]
                 (EndpointKind::Simulated, EndpointKind::Simulated) if self.setting.faults => {
                     self.confirm().await
                 }
-                (_, EndpointKind::Simulated) => Ok(std::future::pending().await),
+                (_, EndpointKind::Simulated) => Ok(pending().await),
             };
             let Err(error) = never;
             error
+        };
+        let counts = async {
+            let mut report = self.report();
+            loop {
+                self.made.borrow_mut().look(&report.borrow_and_update());
+                if report.changed().await.is_err() {
+                    pending::<()>().await;
+                }
+            }
         };
         Box::pin(async {
             tokio::select! {
                 biased;
                 ended = self.running.ended() => ended.into(),
                 error = works => error,
+                error = counts => error,
             }
         })
     }
@@ -198,7 +290,11 @@ impl Part for Hatchery {
         not(feature = "sim"),
         expect(unused_variables, reason = "only sample jobs leave machines to remove")
     )]
-    fn stop(self: Box<Self>, removal: Removal, out: &mut Out) -> LocalBoxFuture<'_, anyhow::Result<Ending>> {
+    fn stop<'p>(
+        self: Box<Self>,
+        removal: Removal,
+        page: &'p mut Page<'_>,
+    ) -> LocalBoxFuture<'p, anyhow::Result<Ending>> {
         Box::pin(async move {
             // Others of its name are kept away until it has removed what it made.
             let _control = self.control;
@@ -207,7 +303,7 @@ impl Part for Hatchery {
                 #[cfg(feature = "sim")]
                 (EndpointKind::Real, EndpointKind::Simulated) => {
                     let teardown = teardown::Teardown::new(self.vcenters, self.settings, self.file);
-                    return teardown::from_vcenter(self.running, &teardown, out).await;
+                    return teardown::from_vcenter(self.running, &teardown, page).await;
                 }
                 #[cfg(feature = "sim")]
                 (EndpointKind::Simulated, EndpointKind::Real) => teardown::from_cds(self.running).await,

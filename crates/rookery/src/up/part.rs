@@ -7,20 +7,34 @@ use std::future::{pending, ready};
 use std::time::Duration;
 
 use futures_util::future::LocalBoxFuture;
+use futures_util::stream::{self, LocalBoxStream};
 use tokio::sync::mpsc::Sender;
 
 use crate::Ending;
-use crate::output::Out;
+use crate::live::{Model, Page};
 
 /// One thing that `up` runs. What has a default is of no concern to most parts.
 pub(super) trait Part {
+    /// What it is, for whoever waits until it has stopped.
+    fn name(&self) -> &'static str;
+
     /// Waits until there is something to show.
     fn ready(&self) -> LocalBoxFuture<'_, anyhow::Result<()>> {
         Box::pin(ready(Ok(())))
     }
 
-    fn shown(&self) -> Shown {
-        Shown::default()
+    fn shown(&self) -> Model {
+        Model::default()
+    }
+
+    /// When it may show something else, beside what it tells as news.
+    fn changes(&self) -> LocalBoxStream<'static, ()> {
+        Box::pin(stream::pending())
+    }
+
+    /// What was achieved, in lines for when the page has gone.
+    fn summary(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// Does what the part does by itself, such as feeding jobs, until it is dropped. Returns only why it cannot go on.
@@ -55,7 +69,11 @@ pub(super) trait Part {
 
     /// Stops it and removes what it must not leave behind. One whose start was interrupted has made nothing: whatever is
     /// there was there before.
-    fn stop(self: Box<Self>, removal: Removal, out: &mut Out) -> LocalBoxFuture<'_, anyhow::Result<Ending>>;
+    fn stop<'p>(
+        self: Box<Self>,
+        removal: Removal,
+        page: &'p mut Page<'_>,
+    ) -> LocalBoxFuture<'p, anyhow::Result<Ending>>;
 }
 
 /// Whether a part that is stopped removes what it made.
@@ -64,17 +82,6 @@ pub(super) enum Removal {
     /// It has made nothing.
     Nothing,
     WhatItMade,
-}
-
-/// What the page says of a part.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Shown {
-    pub(super) title: Option<String>,
-    pub(super) state: Vec<String>,
-    /// What somebody may want to know or do something about, below the state of all parts.
-    pub(super) attention: Vec<String>,
-    /// What can be tried.
-    pub(super) hints: Vec<String>,
 }
 
 /// What `--exit` waits for.

@@ -7,11 +7,11 @@ use anyhow::Context as _;
 use rookery_daemon::Supervisor;
 use rookery_fleet_vsphere::Vcenters;
 use tokio::net::TcpListener;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::Args;
-use super::follow::follow;
+use super::follow::{Options, follow};
 use super::hatchery::order::{Cds, Order, Vcenter};
 use super::hatchery::page::OWN_GUESTS;
 use super::hatchery::{Hatchery, Identity};
@@ -22,7 +22,8 @@ use super::{
     vcenter,
 };
 use crate::Ending;
-use crate::output::Out;
+use crate::live::{Audience, Page, on_page, took};
+use crate::output::{Out, OutputError};
 use crate::session::signals;
 use crate::settings::Loaded;
 
@@ -48,16 +49,21 @@ impl Process {
 
 /// Runs all parts until a signal comes, or until what `--exit` waits for is done.
 pub(super) async fn run(args: &Args, loaded: &Loaded, out: &mut Out) -> anyhow::Result<Ending> {
-    signals::heeding(async |stop| Box::pin(run_until(args, loaded, stop, out)).await).await
+    let options = args.options();
+    let audience = if options.once { Audience::Reader } else { Audience::of_stdout() };
+    on_page(audience, out, async |page| {
+        signals::heeding(async |stop| Box::pin(run_until(args, loaded, &options, stop, page)).await).await
+    })
+    .await
 }
 
 async fn run_until(
     args: &Args,
     loaded: &Loaded,
+    options: &Options,
     stop: &CancellationToken,
-    out: &mut Out,
+    page: &mut Page<'_>,
 ) -> anyhow::Result<Ending> {
-    let options = args.options();
     if let Some(folder) = &options.dump {
         // Now, and not after all jobs.
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -78,25 +84,38 @@ async fn run_until(
         process.supervisor.token().cancel();
         // It may have logged in somewhere, and has made nothing yet.
         if let Ok(Ok(parts)) = timeout(START_GRACE, starting).await {
-            end(parts, Removal::Nothing, out).await?;
+            end(parts, Removal::Nothing, page).await?;
         }
         return Ok(Ending::Interrupted);
     };
+    let (abandoned, since) = (page.abandoned(), Instant::now());
     let followed = tokio::select! {
         biased;
         () = stop.cancelled() => None,
-        followed = Box::pin(follow(&parts, &options, out)) => Some(followed),
+        () = abandoned => Some(Err(OutputError::ReaderGone.into())),
+        followed = Box::pin(follow(&parts, options, page)) => Some(followed),
     };
+    // A batch that was recounted has told its result.
+    let summary = followed.is_none().then(|| summary(&parts, since.elapsed()));
     // The live view is ended by a signal; a batch of jobs that was cut short is not done.
     let followed = followed.unwrap_or(Ok(if args.exit { Ending::Interrupted } else { Ending::Done }));
-    let ended = Box::pin(end(parts, Removal::WhatItMade, out)).await;
+    let ended = Box::pin(end(parts, Removal::WhatItMade, page)).await;
     // A session that is still being ended is ended.
     process.supervisor.shutdown(LAST_LOGOUT).await.ok();
+    if let Some(summary) = summary.filter(|_| page.audience() == Audience::Person) {
+        page.result(&summary).await?;
+    }
     // What went wrong first is told; the rest was shown.
     match followed? {
         Ending::Done => ended,
         other @ (Ending::Failed | Ending::Interrupted | Ending::Exited(_)) => ended.map(|_| other),
     }
+}
+
+/// What was achieved, for whoever has just seen the page go.
+fn summary(parts: &[Box<dyn Part>], ran: Duration) -> String {
+    let ran = std::iter::once(format!("ran          {}", took(ran)));
+    ran.chain(parts.iter().rev().flat_map(|part| part.summary())).collect::<Vec<_>>().join("\n")
 }
 
 /// Starts all parts, each of which may use those before it. If one fails, all are stopped.
@@ -167,10 +186,12 @@ async fn list(
 }
 
 /// Stops all parts, those first that use the others.
-async fn end(parts: Vec<Box<dyn Part>>, removal: Removal, out: &mut Out) -> anyhow::Result<Ending> {
+async fn end(mut parts: Vec<Box<dyn Part>>, removal: Removal, page: &mut Page<'_>) -> anyhow::Result<Ending> {
     let mut ended = Ok(Ending::Done);
-    for part in parts.into_iter().rev() {
-        let stopped = part.stop(removal, out).await;
+    while let Some(part) = parts.pop() {
+        let others = if parts.is_empty() { String::new() } else { format!(", then {} more", parts.len()) };
+        page.stopping(&format!("{} is stopped{others}", part.name()));
+        let stopped = part.stop(removal, page).await;
         if matches!(ended, Ok(Ending::Done)) {
             ended = stopped;
         }

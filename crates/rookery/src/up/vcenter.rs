@@ -20,7 +20,7 @@ use serde_json::Value;
 use super::endpoint_kind::LOGIN;
 use super::part::{Calm, News, Part, Removal};
 use crate::Ending;
-use crate::output::Out;
+use crate::live::Page;
 use crate::sim::{Embedded, instance};
 pub(super) use guests::{GuestMode, Guests, real_programs};
 
@@ -63,6 +63,10 @@ impl Vcenter {
 }
 
 impl Part for Vcenter {
+    fn name(&self) -> &'static str {
+        "the simulated vCenter"
+    }
+
     fn run<'a>(&'a self, _: &'a News) -> LocalBoxFuture<'a, anyhow::Error> {
         Box::pin(async {
             for rule in rules().into_iter().filter(|_| self.faults) {
@@ -86,7 +90,11 @@ impl Part for Vcenter {
         Box::pin(async { Ok(Some(("vcenter.json", dump(&self.running).await?))) })
     }
 
-    fn stop(self: Box<Self>, _: Removal, _: &mut Out) -> LocalBoxFuture<'_, anyhow::Result<Ending>> {
+    fn stop<'p>(
+        self: Box<Self>,
+        _: Removal,
+        _: &'p mut Page<'_>,
+    ) -> LocalBoxFuture<'p, anyhow::Result<Ending>> {
         Box::pin(async move {
             self.supervisor.shutdown(LINGER).await.ok();
             Ok(Ending::Done)

@@ -98,7 +98,8 @@ const VMS: Columns<Listed> = Columns {
     ],
 };
 
-fn power(vm: &Vm, now: Timestamp) -> String {
+/// Its power, and what keeps it so.
+pub(super) fn power(vm: &Vm, now: Timestamp) -> String {
     let asks = if vm.question.is_some() { ", asks" } else { "" };
     let held = if is_held(vm, now) { ", held" } else { "" };
     format!("{}{asks}{held}", printable(power_of(vm)))

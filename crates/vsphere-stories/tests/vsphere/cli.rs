@@ -17,6 +17,7 @@ mod secrets;
 mod sessions;
 mod settings;
 mod snapshots;
+mod top;
 mod trouble;
 mod up;
 mod watching;

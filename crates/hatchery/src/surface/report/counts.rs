@@ -10,6 +10,36 @@ use rookery_fleet::{MachineId, Power};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
+/// What a machine of the hatchery is to whoever looks at all of them, in the order in which they are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MachineState {
+    Running,
+    /// A worker on its way.
+    Starting,
+    /// Somebody wants to look at it.
+    Kept,
+    /// Warm in the making.
+    Warming,
+    /// Ready for a job.
+    Warm,
+    /// It waits for its deletion.
+    Finished,
+}
+
+impl MachineState {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Starting => "starting",
+            Self::Kept => "kept",
+            Self::Warming => "warming",
+            Self::Warm => "warm",
+            Self::Finished => "finished",
+        }
+    }
+}
+
 /// How many machines are what.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
@@ -34,7 +64,7 @@ impl Counts {
         Self { queued: state.cds.queue.len(), starting, held: held.len(), ..Self::default() }
     }
 
-    /// Counts one more machine, unless that has happened already.
+    /// Counts one more machine, unless that has happened already; what it is, if it is the hatchery's.
     pub(super) fn add(
         &mut self,
         machine: &Machine,
@@ -43,21 +73,32 @@ impl Counts {
         plan: &Plan,
         held: &[Held],
         dying: &BTreeSet<MachineId>,
-    ) {
-        let counted = match standing {
-            Standing::Template | Standing::TemplateInMaking | Standing::Foreign | Standing::Unknown => return,
-            _ if held.iter().any(|held| held.machine == machine.name) => return,
-            _ if plan.starting.contains(&machine.id) => return,
-            _ if dying.contains(&machine.id) => &mut self.finished,
-            Standing::Pooled if is_ready(state, machine) => &mut self.warm,
-            Standing::Pooled => &mut self.warming,
+    ) -> Option<MachineState> {
+        let is = match standing {
+            Standing::Template | Standing::TemplateInMaking | Standing::Foreign | Standing::Unknown => {
+                return None;
+            }
+            // These are counted already.
+            _ if held.iter().any(|held| held.machine == machine.name) => return Some(MachineState::Kept),
+            _ if plan.starting.contains(&machine.id) => return Some(MachineState::Starting),
+            _ if dying.contains(&machine.id) => MachineState::Finished,
+            Standing::Pooled if is_ready(state, machine) => MachineState::Warm,
+            Standing::Pooled => MachineState::Warming,
             Standing::Worker | Standing::HalfClaimed | Standing::Registering => match machine.power {
-                Some(Power::Off) if at_work(state, machine).is_some() => &mut self.starting,
-                Some(Power::Off) => &mut self.finished,
-                Some(Power::On | Power::Suspended) | None => &mut self.running,
+                Some(Power::Off) if at_work(state, machine).is_some() => MachineState::Starting,
+                Some(Power::Off) => MachineState::Finished,
+                Some(Power::On | Power::Suspended) | None => MachineState::Running,
             },
         };
-        *counted += 1;
+        *match is {
+            MachineState::Running => &mut self.running,
+            MachineState::Starting => &mut self.starting,
+            MachineState::Kept => &mut self.held,
+            MachineState::Warming => &mut self.warming,
+            MachineState::Warm => &mut self.warm,
+            MachineState::Finished => &mut self.finished,
+        } += 1;
+        Some(is)
     }
 }
 
@@ -104,6 +145,25 @@ mod tests {
 
     /// Counts as a pass does that saw these machines, these registered workers and this work.
     fn check(machines: &[Machine], alive: &[&str], actions: &[(&str, Action)], expected: Counts) {
+        let found = states(machines, alive, actions);
+        let states = [
+            (MachineState::Running, expected.running),
+            (MachineState::Starting, expected.starting.min(machines.len())),
+            (MachineState::Warming, expected.warming),
+            (MachineState::Warm, expected.warm),
+            (MachineState::Finished, expected.finished),
+        ];
+        for (state, count) in states {
+            assert_eq!(found.1.iter().filter(|one| **one == state).count(), count, "{state:?}");
+        }
+        assert_eq!(found.0, expected);
+    }
+
+    fn states(
+        machines: &[Machine],
+        alive: &[&str],
+        actions: &[(&str, Action)],
+    ) -> (Counts, Vec<MachineState>) {
         let (mut state, owner) = (State::default(), crate::mark::owner("nest"));
         let view = View { machines: machines.iter().cloned().collect(), complete: true, ..View::default() };
         let workers = alive.iter().map(|name| ((*name).to_owned(), WorkerState::Alive)).collect();
@@ -121,10 +181,11 @@ mod tests {
         let deleted = state.running.iter().filter(|action| matches!(action.action, Action::Delete(_)));
         let dying = deleted.map(|action| MachineId::new(action.name.as_str())).collect();
         let mut counts = Counts::of(&state, &plan, &[]);
-        for machine in state.vsphere.view.iter() {
-            counts.add(machine, standing(machine, &owner), &state, &plan, &[], &dying);
-        }
-        assert_eq!(counts, expected);
+        let all = state.vsphere.view.iter();
+        let each = all
+            .filter_map(|machine| counts.add(machine, standing(machine, &owner), &state, &plan, &[], &dying));
+        let each = each.collect();
+        (counts, each)
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The report as people and programs ask for it.
 
-use super::{Counts, Held, HoldRequestStatus, Host, Report};
+use super::machines::machine_lines;
+use super::{Counts, Held, HoldRequestStatus, Host, MachineLine, Report};
 use crate::plan::braked::Waiting as Braked;
 use crate::plan::sweep::stop_text;
 use crate::plan::{Apart, NotMade, WaitReason};
@@ -20,6 +21,8 @@ pub struct Status {
     pub machines: usize,
     pub counts: Counts,
     pub usage: Usage,
+    #[serde(default)]
+    pub addresses: Addresses,
     pub waiting: Vec<Waiting>,
     /// Why warm machines are not made, or models not registered.
     pub warm_waiting: Vec<WarmWaiting>,
@@ -40,6 +43,17 @@ pub struct Status {
     pub skew_ms: Option<i64>,
     #[serde(default)]
     pub troubles: Vec<Trouble>,
+    /// The hatchery's machines, one by one.
+    #[serde(default)]
+    pub own_machines: Vec<MachineLine>,
+}
+
+/// How the configured addresses are used; none are configured if there are none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Addresses {
+    /// Held by a machine, or promised to one.
+    pub used: u64,
+    pub total: u64,
 }
 
 /// What is in use, and what may be.
@@ -87,6 +101,10 @@ impl Status {
             machines: report.machines,
             counts: report.counts,
             usage: Usage::new(report),
+            addresses: Addresses {
+                used: report.addresses.used + report.addresses.reserved,
+                total: report.addresses.total,
+            },
             waiting: waiting(report),
             warm_waiting: warm_waiting(report),
             held: report.held.clone(),
@@ -98,6 +116,7 @@ impl Status {
             stopped: report.stopped.map(|stop| stop_text(&stop)),
             skew_ms: report.skew.map(|skew| i64::try_from(skew.as_millis()).unwrap_or(i64::MAX)),
             troubles,
+            own_machines: machine_lines(report),
         }
     }
 }

@@ -23,7 +23,7 @@ use toml::Table;
 use super::overlay;
 use crate::Ending;
 use crate::hatchery::hostname;
-use crate::output::Out;
+use crate::live::Page;
 use crate::sim::{instance, token};
 use crate::up::part::{Calm, News, Part, Removal};
 use crate::up::stack::listen;
@@ -155,6 +155,10 @@ impl Cds {
 }
 
 impl Part for Cds {
+    fn name(&self) -> &'static str {
+        "the simulated CDS"
+    }
+
     fn run<'a>(&'a self, _: &'a News) -> LocalBoxFuture<'a, anyhow::Error> {
         Box::pin(async {
             if let Some(seed) = self.faults {
@@ -180,7 +184,11 @@ impl Part for Cds {
         })
     }
 
-    fn stop(self: Box<Self>, _: Removal, _: &mut Out) -> LocalBoxFuture<'_, anyhow::Result<Ending>> {
+    fn stop<'p>(
+        self: Box<Self>,
+        _: Removal,
+        _: &'p mut Page<'_>,
+    ) -> LocalBoxFuture<'p, anyhow::Result<Ending>> {
         Box::pin(async move {
             self.supervisor.shutdown(LINGER).await.ok();
             Ok(Ending::Done)

@@ -7,36 +7,36 @@ pub(super) mod tally;
 use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
 use std::num::NonZeroU64;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use futures_util::future::LocalBoxFuture;
-use jiff::SignedDuration;
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use rookery_cds_sim::{Notice, Running};
-use rookery_hatchery::surface::report::Report;
+use rookery_hatchery::surface::report::{Published, Status};
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::watch::Receiver;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::Hatchery;
 use super::cds::Simulation;
-use super::page::waiting;
+use super::status;
 use crate::Ending;
-use crate::output::Out;
-use crate::up::part::{Awaited, Calm, News, Part, Recount, Removal, Shown};
+use crate::hatchery::top::shown;
+use crate::live::model::{Jobs as Fed, Section, reasons};
+use crate::live::{Model, Page, seconds};
+use crate::output::LocalTime;
+use crate::up::part::{Awaited, Calm, News, Part, Recount, Removal};
 use crate::up::{Simulated, vcenter};
 use samples::Samples;
-use tally::{Tally, seconds};
+use tally::Tally;
 
 /// How long the simulated vCenter may take to dump its inventory.
 const TELLING: Duration = Duration::from_mins(3);
 
 pub(in crate::up) struct Jobs {
     cds: Running,
-    report: Receiver<Arc<Report>>,
+    published: Published,
     owner: String,
     /// Where leftovers are looked for; `None` for a real vCenter, where teardown looks.
     vcenter: Option<rookery_vim_sim::server::Running>,
@@ -62,7 +62,7 @@ impl Jobs {
         let random = StdRng::seed_from_u64(args.seed);
         Self {
             cds,
-            report: hatchery.report(),
+            published: hatchery.published().clone(),
             owner: hatchery.settings.identity.name.clone(),
             vcenter,
             wanted: args.jobs,
@@ -122,8 +122,18 @@ impl Jobs {
 }
 
 impl Part for Jobs {
-    fn shown(&self) -> Shown {
+    fn name(&self) -> &'static str {
+        "the jobs"
+    }
+
+    fn shown(&self) -> Model {
         shown(&self.tally.borrow(), self.wanted.map(NonZeroU64::get))
+    }
+
+    fn summary(&self) -> Vec<String> {
+        let tally = self.tally.borrow();
+        let fed = fed(&tally, self.wanted.map(NonZeroU64::get)).in_words();
+        vec![format!("jobs         {fed}"), format!("start time   {}", tally.starts().in_words())]
     }
 
     fn run<'a>(&'a self, news: &'a News) -> LocalBoxFuture<'a, anyhow::Error> {
@@ -134,7 +144,7 @@ impl Part for Jobs {
     }
 
     fn awaited(&self) -> Awaited {
-        Awaited { left: self.left(), line: open(&self.tally.borrow(), &self.report.borrow()) }
+        Awaited { left: self.left(), line: open(&self.tally.borrow(), &status(&self.published)) }
     }
 
     fn calm(&self) -> LocalBoxFuture<'_, Calm> {
@@ -153,7 +163,7 @@ impl Part for Jobs {
             let Some(vcenter) = &self.vcenter else { return Ok(None) };
             let dump = timeout(TELLING, vcenter::dump(vcenter)).await;
             let dump = dump.context("the simulated vCenter does not answer")??;
-            recount::leaks(&dump, &self.owner, &self.report.borrow()).map(Some)
+            recount::leaks(&dump, &self.owner, &self.published.report.borrow()).map(Some)
         })
     }
 
@@ -168,7 +178,7 @@ impl Part for Jobs {
             let counts = tally.counts();
             let noun = if counts.ended() == 1 { "result" } else { "results" };
             let results = format!("{} {noun}, {} of them good", counts.ended(), counts.success);
-            let well = match settled.map(SignedDuration::try_from).transpose()?.map(seconds) {
+            let well = match settled.map(seconds) {
                 Some(after) => {
                     format!("{results}; no machine and no address left behind, {after} after the last job")
                 }
@@ -178,33 +188,36 @@ impl Part for Jobs {
         })
     }
 
-    fn stop(self: Box<Self>, _: Removal, _: &mut Out) -> LocalBoxFuture<'_, anyhow::Result<Ending>> {
+    fn stop<'p>(
+        self: Box<Self>,
+        _: Removal,
+        _: &'p mut Page<'_>,
+    ) -> LocalBoxFuture<'p, anyhow::Result<Ending>> {
         Box::pin(async { Ok(Ending::Done) })
     }
 }
 
 /// The state of the jobs, for the page.
-pub(super) fn shown(tally: &Tally, wanted: Option<u64>) -> Shown {
-    let jobs = tally.counts();
-    let of = wanted.map(|jobs| format!(" of {jobs}")).unwrap_or_default();
-    let starts = tally.starts().map_or_else(
-        || "no job has started yet".to_owned(),
-        |(p50, p99)| format!("p50 {}, p99 {}, from the queue to the worker", seconds(p50), seconds(p99)),
-    );
-    let state = vec![
-        format!("jobs         {}{of} fed, {} succeeded, {} failed", jobs.all(), jobs.success, jobs.failed),
-        format!("queue        {} wait, {} are taken, {} run", jobs.waiting, jobs.scheduling, jobs.building),
-        format!("start time   {starts}"),
-    ];
-    Shown { state, ..Shown::default() }
+pub(super) fn shown(tally: &Tally, wanted: Option<u64>) -> Model {
+    let counts = tally.counts();
+    let queue = vec![(counts.waiting, "wait"), (counts.scheduling, "are taken"), (counts.building, "run")];
+    let state =
+        vec![Section::Jobs(fed(tally, wanted)), Section::Queue(queue), Section::Starts(tally.starts())];
+    Model { state, ..Model::default() }
+}
+
+fn fed(tally: &Tally, wanted: Option<u64>) -> Fed {
+    let counts = tally.counts();
+    Fed { fed: counts.all(), wanted, succeeded: counts.success, failed: counts.failed }
 }
 
 /// The jobs that have not ended, in one line.
-pub(super) fn open(tally: &Tally, report: &Report) -> Option<String> {
+pub(super) fn open(tally: &Tally, status: &Status) -> Option<String> {
     let jobs = tally.counts();
     let open = jobs.all() - jobs.ended();
     let counts = format!("{} wait, {} are taken, {} run", jobs.waiting, jobs.scheduling, jobs.building);
-    let why = waiting(report).first().map(|why| format!("; {why}")).unwrap_or_default();
+    let queue = shown::queue(status, &[], &LocalTime::system());
+    let why = reasons(&queue).first().map(|why| format!("; {why}")).unwrap_or_default();
     let jobs = if open == 1 { "job is" } else { "jobs are" };
     (open > 0).then(|| format!("{open} {jobs} open: {counts}{why}"))
 }

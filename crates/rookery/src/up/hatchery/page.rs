@@ -1,19 +1,18 @@
 //! What `up` shows of a hatchery at work. Pure.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use rookery_hatchery::surface::report::{Report, of_limit};
+use rookery_hatchery::surface::report::{Report, Status};
 
 use super::watch::at_work;
-use crate::output::printable;
+use crate::hatchery::top::shown;
+use crate::live::model::{Fact, Section};
+use crate::live::{Model, StartTimes};
+use crate::output::{LocalTime, printable};
 use crate::up::endpoint_kind::{Endpoint, EndpointKind, LOGIN};
-use crate::up::part::Shown;
 
 /// What runs in the guests of a real vCenter.
 pub(in crate::up) const OWN_GUESTS: &str = "are the vCenter's own";
-/// How many reasons to wait are shown.
-const REASONS: usize = 3;
 
 /// Where vCenter, CDS and the pages of the hatchery are.
 #[derive(Debug, Clone)]
@@ -34,13 +33,33 @@ pub(super) struct Setting {
     pub(super) hints: Vec<String>,
 }
 
-pub(super) fn shown(setting: &Setting, report: &Report) -> Shown {
-    let waiting = waiting(report).into_iter().map(|why| format!("waiting      {why}"));
-    Shown {
-        title: Some(title(&setting.endpoints)),
-        state: state(setting, report),
-        attention: held(report).into_iter().chain(waiting).collect(),
+/// `starts` are those of jobs that no other part counts.
+pub(super) fn shown(setting: &Setting, status: &Status, report: &Report, starts: StartTimes) -> Model {
+    let mut state = Vec::new();
+    let (vcenter, cds) = (setting.endpoints.vcenter.kind, setting.endpoints.cds.kind);
+    if cds == EndpointKind::Real {
+        let served = at_work(report).len();
+        state.push(Section::Queue(vec![(status.counts.queued, "wait"), (served, "are served")]));
+    }
+    if starts.count() > 0 {
+        state.push(Section::Starts(starts));
+    }
+    state.push(shown::states(status));
+    state.extend(shown::capacity(status));
+    state.push(Section::Fact(Fact::new("guests", setting.guests)));
+    if setting.faults {
+        let both = vcenter == EndpointKind::Simulated && cds == EndpointKind::Simulated;
+        let sides = if both { "on both sides" } else { "on the simulated side" };
+        state.push(Section::Fact(Fact::new("trouble", format!("on purpose, {sides}"))));
+    }
+    Model {
+        title: title(&setting.endpoints),
+        state,
+        attention: shown::attention(status),
+        queue: Some(shown::queue(status, &[], &LocalTime::system())),
+        machines: Some(shown::machines(status)),
         hints: setting.hints.clone(),
+        ending: String::new(),
     }
 }
 
@@ -53,76 +72,20 @@ fn title(endpoints: &Endpoints) -> String {
     format!("a hatchery at work between {vcenter} and {cds}")
 }
 
-fn state(setting: &Setting, report: &Report) -> Vec<String> {
-    let (machines, addresses) = (report.counts, report.addresses);
-    let (vcenter, cds) = (setting.endpoints.vcenter.kind, setting.endpoints.cds.kind);
-    let mut lines = Vec::new();
-    if cds == EndpointKind::Real {
-        lines.push(format!("queue        {} wait, {} are served", machines.queued, at_work(report).len()));
-    }
-    lines.push(format!(
-        "machines     {} warm, {} warming, {} starting, {} running, {} finished, {} kept",
-        machines.warm,
-        machines.warming,
-        machines.starting,
-        machines.running,
-        machines.finished,
-        machines.held
-    ));
-    lines.push(format!("capacity     {}", capacity(report)));
-    lines.push(if addresses.total == 0 {
-        "addresses    from DHCP".to_owned()
-    } else {
-        format!("addresses    {} of {} used", addresses.used + addresses.reserved, addresses.total)
-    });
-    lines.push(format!("guests       {}", setting.guests));
-    if setting.faults {
-        let both = vcenter == EndpointKind::Simulated && cds == EndpointKind::Simulated;
-        let sides = if both { "on both sides" } else { "on the simulated side" };
-        lines.push(format!("trouble      on purpose, {sides}"));
-    }
-    lines
-}
-
-/// Usage and limits, as in the hatchery's status.
-fn capacity(report: &Report) -> String {
-    let ledger = &report.ledger;
-    format!(
-        "{} workers, {} CPUs, {} MB",
-        of_limit(ledger.workers.into(), report.limits.workers.map(u64::from)),
-        of_limit(ledger.size.cpus, report.limits.size.cpus),
-        of_limit(ledger.size.memory_mb, report.limits.size.memory_mb)
-    )
-}
-
-/// Held machines, and orders to hold more.
-fn held(report: &Report) -> Vec<String> {
-    let kept = report.held.iter().map(|held| {
-        let until = held.until.strftime("%H:%M:%S UTC");
-        format!("kept         {} ({}) until {until}: {}", held.machine, held.power, printable(&held.reason))
-    });
-    let wishes = report.wishes.iter().map(|wish| {
-        let text = format!("{} of {} failed workers of {}: {}", wish.taken, wish.count, wish.of, wish.reason);
-        format!("to be kept   {}", printable(&text))
-    });
-    kept.chain(wishes).take(REASONS).collect()
-}
-
-/// The reasons that keep jobs and models waiting, the most common first.
-pub(super) fn waiting(report: &Report) -> Vec<String> {
-    let mut jobs = BTreeMap::<String, usize>::new();
-    for why in report.waiting.values() {
-        *jobs.entry(why.to_string()).or_default() += 1;
-    }
-    let mut reasons: Vec<_> = jobs.into_iter().collect();
-    reasons.sort_by_key(|(why, count)| (std::cmp::Reverse(*count), why.clone()));
-    let jobs = reasons.into_iter().map(|(why, count)| {
-        let who = if count == 1 { "1 job".to_owned() } else { format!("{count} jobs") };
-        format!("{who}: {}", printable(&why))
-    });
-    let models =
-        report.not_made.iter().map(|(model, why)| format!("{model}: {}", printable(&why.to_string())));
-    jobs.chain(models).take(REASONS).collect()
+/// What becomes of its machines when it ends, unless the teardown tells it.
+pub(super) fn left(endpoints: &Endpoints, machines: usize) -> Option<String> {
+    Some(match (endpoints.vcenter.kind, endpoints.cds.kind) {
+        (EndpointKind::Simulated, EndpointKind::Simulated) => {
+            "nothing: both simulators are gone, and all machines with them".to_owned()
+        }
+        (EndpointKind::Simulated, EndpointKind::Real) => {
+            "nothing: the simulated vCenter is gone, and all machines with it".to_owned()
+        }
+        (EndpointKind::Real, EndpointKind::Simulated) => return None,
+        (EndpointKind::Real, EndpointKind::Real) => {
+            format!("{machines} machines stay on the vCenter; workers go on")
+        }
+    })
 }
 
 /// Commands to try. `asked` is the hatchery's name if it has a control socket, and `default_file` the settings file that is
@@ -198,23 +161,22 @@ pub(super) fn hints(endpoints: &Endpoints, asked: Option<&str>, default_file: Op
 #[cfg(test)]
 #[cfg(feature = "sim")]
 mod tests {
-    use std::collections::VecDeque;
-
     use super::super::jobs;
     use super::super::jobs::tally::Tally;
     use super::*;
-    use crate::up::page::Page;
+    use crate::live::plain_lines;
     use crate::up::vcenter::Guests;
     use rookery_fleet::address::AddressUsage;
     use rookery_hatchery::plan::NotMade;
     use rookery_hatchery::plan::capacity::{Ledger, Limits};
     use rookery_hatchery::plan::hold::Subject;
-    use rookery_hatchery::surface::report::{Counts, Held, HoldRequestStatus};
+    use rookery_hatchery::surface::report::{Counts, Held, HoldRequestStatus, Host};
 
     #[test]
     fn the_page_of_a_hatchery_at_work() {
         let size = rookery_fleet::capacity::Ledger { cpus: 12, memory_mb: 24_576, unseen_memory_mb: 0 };
         let report = Report {
+            complete: true,
             counts: Counts { queued: 1, warm: 4, warming: 1, starting: 2, running: 3, finished: 1, held: 1 },
             ledger: Ledger { workers: 5, size, ..Ledger::default() },
             limits: Limits {
@@ -259,10 +221,9 @@ mod tests {
         let hints = hints(&endpoints, Some("nest"), Some(file));
         let guests = Guests::Real.in_words(EndpointKind::Simulated);
         let setting = Setting { endpoints, guests, faults: true, hints };
-        let recent = ["09:31:02 first".to_owned(), "09:31:03 second".to_owned()].into();
-        assert_eq!(jobs::open(&Tally::default(), &report), None, "no job was fed yet");
-        let parts = [jobs::shown(&Tally::default(), Some(50)), shown(&setting, &report)];
-        let text = whole(Page::of(parts.into_iter(), &recent));
+        assert_eq!(jobs::open(&Tally::default(), &status(&report)), None, "no job was fed yet");
+        let jobs = jobs::shown(&Tally::default(), Some(50));
+        let text = whole(&jobs.and(shown(&setting, &status(&report), &report, StartTimes::default())));
         insta::assert_snapshot!(text, @r"
         Rookery VERSION: a hatchery at work between a simulated vCenter and a simulated CDS
 
@@ -288,9 +249,6 @@ mod tests {
                      lets the hatchery work there, rookery up --cds https://cds.example.com -c FILE --guests real for a CDS;
                      rookery up --endpoint vc.example.com --user me@vsphere.local --password-file FILE
                      shows a real fleet, as does [vcenter] in /home/me/.config/rookery/rookery.toml; README.md has them all
-
-        09:31:03 second
-        09:31:02 first
         ");
     }
 
@@ -298,18 +256,28 @@ mod tests {
         Endpoint { kind, url: url.to_owned() }
     }
 
-    fn whole(page: Page) -> String {
-        page.whole().join("\n").replace(env!("CARGO_PKG_VERSION"), "VERSION")
+    fn status(report: &Report) -> Status {
+        let host = Host {
+            service: "nest".to_owned(),
+            hostname: "m".to_owned(),
+            version: "1".to_owned(),
+            started: jiff::Timestamp::UNIX_EPOCH,
+        };
+        Status::new(&host, report, Vec::new())
+    }
+
+    fn whole(model: &Model) -> String {
+        plain_lines(model).join("\n").replace(env!("CARGO_PKG_VERSION"), "VERSION")
     }
 
     fn real(vcenter: Endpoint, cds: Endpoint, tally: Option<&Tally>, guests: &'static str) -> String {
         let endpoints = Endpoints { vcenter, cds, pages: "http://127.0.0.1:3".to_owned() };
-        let report =
-            Report { counts: Counts { queued: 2, running: 1, ..Counts::default() }, ..Report::default() };
+        let counts = Counts { queued: 2, running: 1, ..Counts::default() };
+        let report = Report { complete: true, counts, ..Report::default() };
         let hints = hints(&endpoints, None, None);
         let setting = Setting { endpoints, guests, faults: tally.is_some(), hints };
-        let jobs = tally.map(|tally| jobs::shown(tally, None));
-        whole(Page::of(jobs.into_iter().chain([shown(&setting, &report)]), &VecDeque::new()))
+        let jobs = tally.map(|tally| jobs::shown(tally, None)).unwrap_or_default();
+        whole(&jobs.and(shown(&setting, &status(&report), &report, StartTimes::default())))
     }
 
     #[test]

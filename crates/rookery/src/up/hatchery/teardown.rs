@@ -35,7 +35,8 @@ use super::survey::view;
 use super::watch::at_work;
 use crate::Ending;
 use crate::hatchery::vcenter_of;
-use crate::output::{Out, printable, remark};
+use crate::live::Page;
+use crate::output::{printable, remark};
 use crate::session::{Session, with_session_until};
 use crate::vcenter::Vcenter;
 
@@ -71,8 +72,9 @@ struct Leftovers<'v> {
 pub(super) async fn from_vcenter(
     hatchery: Running,
     teardown: &Teardown,
-    out: &mut Out,
+    page: &mut Page<'_>,
 ) -> anyhow::Result<Ending> {
+    page.stopping("the VMs that this run made are removed");
     remark(
         "removing the VMs that this run made on the vCenter; another signal (Ctrl-C) ends this at once and leaves the rest \
          there, where `rookery vm ls` shows it",
@@ -86,7 +88,7 @@ pub(super) async fn from_vcenter(
         lines.push(format!("wrong        {work} did not end in time; a VM that it makes may still appear"));
     }
     // Whoever read it may have gone, which is no reason to fail.
-    out.line(&lines.join("\n")).await.ok();
+    page.result(&lines.join("\n")).await.ok();
     Ok(if all_gone && unfinished.is_empty() { Ending::Done } else { Ending::Failed })
 }
 

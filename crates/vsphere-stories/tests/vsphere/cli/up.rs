@@ -71,7 +71,7 @@ async fn shows(terminal: &Terminal, text: &str) -> String {
 }
 
 #[tokio::test]
-async fn in_a_terminal_the_page_changes_in_place_until_ctrl_c() {
+async fn in_a_terminal_there_is_a_page_until_ctrl_c() {
     let vcsim = Vcsim::start(VcsimOptions::tls(3)).await;
     let govc = Govc::new(&vcsim);
     let terminal = Terminal::start(&Program::against(&vcsim, &["up"]), 110, 30);
@@ -83,7 +83,7 @@ async fn in_a_terminal_the_page_changes_in_place_until_ctrl_c() {
     shows(&terminal, "VMs          3: 2 on, 1 off, 0 suspended").await;
     govc.run(&["vm.power", "-suspend", "DC0_H0_VM2"]).await;
     let screen = shows(&terminal, "VMs          3: 1 on, 1 off, 1 suspended").await;
-    for (line, count) in [("the live fleet of", 1), ("VMs  ", 1), ("inventory  ", 1), ("Comes later", 1)] {
+    for (line, count) in [("the live fleet of", 1), ("VMs  ", 1), ("inventory  ", 1)] {
         assert_eq!(screen.matches(line).count(), count, "{screen}");
     }
     let place = |text: &str| screen.find(text).unwrap_or_else(|| panic!("{text:?} is not in {screen}"));
@@ -95,20 +95,6 @@ async fn in_a_terminal_the_page_changes_in_place_until_ctrl_c() {
     assert_eq!(terminal.exit_code(), Some(0), "{}", terminal.screen());
     assert!(terminal.shows_cursor());
     let screen = terminal.screen();
-    assert!(screen.contains("1 on, 1 off, 1 suspended"), "what was shown stays to be read: {screen}");
+    assert!(screen.contains("2 changes; VMs 3: 1 on, 1 off, 1 suspended"), "what was seen is told: {screen}");
     assert_eq!(govc.sessions().await, Vec::<String>::new());
-}
-
-#[tokio::test]
-async fn a_small_terminal_shows_the_top_of_the_page() {
-    let vcsim = Vcsim::start(VcsimOptions::tls(3)).await;
-    let govc = Govc::new(&vcsim);
-    let terminal = Terminal::start(&Program::against(&vcsim, &["up"]), 40, 7);
-    shows(&terminal, "VMs          3: 3 on").await;
-    govc.run(&["vm.power", "-off", "DC0_H0_VM1"]).await;
-    let screen = shows(&terminal, "VMs          3: 2 on, 1 off").await;
-    assert!(screen.starts_with("Rookery "), "{screen}");
-    assert_eq!(screen.matches("Rookery ").count(), 1, "{screen}");
-    terminal.press("C-c");
-    eventually("the program has ended", || async { terminal.exit_code() == Some(0) }).await;
 }

@@ -1,14 +1,23 @@
 //! The status of all jobs, and how long they took to start. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use rookery_cds_sim::{Job, Protocol, Status};
 
+use crate::live::{StartTimes, seconds};
 use crate::output::table;
 
 #[derive(Debug, Default)]
-pub(in crate::up::hatchery) struct Tally(BTreeMap<String, Line>);
+pub(in crate::up::hatchery) struct Tally {
+    lines: BTreeMap<String, Line>,
+    /// How long jobs took to start, in the order in which they did.
+    starts: VecDeque<Duration>,
+}
+
+/// How many of those are remembered, beside each job's own.
+const STARTS: usize = 10_000;
 
 #[derive(Debug, Clone)]
 struct Line {
@@ -16,7 +25,7 @@ struct Line {
     protocol: Protocol,
     status: Status,
     /// From enqueueing to the start on a worker.
-    start: Option<SignedDuration>,
+    start: Option<Duration>,
 }
 
 /// How many jobs are in which state.
@@ -48,12 +57,16 @@ impl Tally {
             status: job.status,
             start: start_time(&job.history),
         };
-        let before = self.0.insert(job.id.clone(), line.clone());
+        let before = self.lines.insert(job.id.clone(), line.clone());
+        if before.as_ref().is_none_or(|before| before.start.is_none()) {
+            self.starts.extend(line.start);
+            self.starts.drain(..self.starts.len().saturating_sub(STARTS));
+        }
         if before.is_some_and(|before| before.status == line.status) {
             return None;
         }
         let since = job.history.first().zip(job.history.last());
-        let took = since.map(|((first, _), (last, _))| last.duration_since(*first)).unwrap_or_default();
+        let took = since.map(|((first, _), (last, _))| took(*first, *last)).unwrap_or_default();
         let after = if line.status == Status::Waiting && took.is_zero() {
             String::new()
         } else {
@@ -64,25 +77,24 @@ impl Tally {
     }
 
     pub(super) fn counts(&self) -> Counts {
-        count(self.0.values())
+        count(self.lines.values())
     }
 
-    /// The median and the 99th percentile of the times that jobs took to start.
-    pub(super) fn starts(&self) -> Option<(SignedDuration, SignedDuration)> {
-        percentiles(self.0.values())
+    /// How long jobs took to start.
+    pub(super) fn starts(&self) -> StartTimes {
+        StartTimes::of(self.starts.iter().copied())
     }
 
     /// A row for each model and protocol, and one for all.
     pub(super) fn table(&self) -> String {
         let mut groups = BTreeMap::<(String, Protocol), Vec<&Line>>::new();
-        for line in self.0.values() {
+        for line in self.lines.values() {
             groups.entry((line.model.clone(), line.protocol)).or_default().push(line);
         }
         let row = |model: &str, protocol: &str, lines: &[&Line]| {
             let counts = count(lines.iter().copied());
-            let starts = percentiles(lines.iter().copied());
-            let (p50, p99) =
-                starts.map_or(("-".to_owned(), "-".to_owned()), |(p50, p99)| (seconds(p50), seconds(p99)));
+            let starts = StartTimes::of(lines.iter().filter_map(|line| line.start));
+            let [p50, p99] = [50, 99].map(|part| starts.percentile(part).map_or("-".to_owned(), seconds));
             let number = |number: usize| number.to_string();
             [
                 model.to_owned(),
@@ -97,7 +109,7 @@ impl Tally {
         };
         let mut rows: Vec<_> =
             groups.iter().map(|((model, protocol), lines)| row(model, word(*protocol), lines)).collect();
-        let all: Vec<_> = self.0.values().collect();
+        let all: Vec<_> = self.lines.values().collect();
         rows.push(row("all", "", &all));
         table(["MODEL", "PROTOCOL", "JOBS", "SUCCESS", "FAILED", "OPEN", "P50 START", "P99 START"], rows)
     }
@@ -117,22 +129,14 @@ fn count<'l>(lines: impl Iterator<Item = &'l Line>) -> Counts {
     counts
 }
 
-fn start_time(history: &[(Timestamp, Status)]) -> Option<SignedDuration> {
+fn start_time(history: &[(Timestamp, Status)]) -> Option<Duration> {
     let (queued, _) = history.first()?;
     let (built, _) = history.iter().find(|(_, status)| *status == Status::Building)?;
-    Some(built.duration_since(*queued))
+    Some(took(*queued, *built))
 }
 
-fn percentiles<'l>(lines: impl Iterator<Item = &'l Line>) -> Option<(SignedDuration, SignedDuration)> {
-    let mut starts: Vec<_> = lines.filter_map(|line| line.start).collect();
-    starts.sort_unstable();
-    Some((nearest(&starts, 50)?, nearest(&starts, 99)?))
-}
-
-/// The smallest value that so many of a hundred do not exceed.
-fn nearest(sorted: &[SignedDuration], of_hundred: usize) -> Option<SignedDuration> {
-    let rank = (sorted.len() * of_hundred).div_ceil(100);
-    sorted.get(rank.checked_sub(1)?).copied()
+fn took(from: Timestamp, to: Timestamp) -> Duration {
+    to.duration_since(from).try_into().unwrap_or_default()
 }
 
 fn model(job: &Job) -> String {
@@ -164,30 +168,13 @@ fn short(id: &str) -> &str {
     id.split_once('-').map_or(id, |(first, _)| first)
 }
 
-/// With a tenth.
-pub(super) fn seconds(time: SignedDuration) -> String {
-    format!("{:.1} s", time.as_secs_f64())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn line(status: Status, start: Option<i64>) -> Line {
-        let start = start.map(SignedDuration::from_secs);
+    fn line(status: Status, start: Option<u64>) -> Line {
+        let start = start.map(Duration::from_secs);
         Line { model: "debian".to_owned(), protocol: Protocol::V2, status, start }
-    }
-
-    #[test]
-    fn percentiles_are_values_that_were_seen() {
-        for (values, p50, p99) in
-            [(vec![7], 7, 7), (vec![1, 2], 1, 2), (vec![1, 2, 3], 2, 3), ((1..=200).collect(), 100, 198)]
-        {
-            let lines: Vec<_> = values.iter().map(|value| line(Status::Success, Some(*value))).collect();
-            let expected = (SignedDuration::from_secs(p50), SignedDuration::from_secs(p99));
-            assert_eq!(percentiles(lines.iter()), Some(expected), "{values:?}");
-        }
-        assert_eq!(percentiles([line(Status::Waiting, None)].iter()), None);
     }
 
     #[test]
@@ -200,7 +187,7 @@ mod tests {
             (at(20), Status::Waiting),
             (at(25), Status::Building),
         ];
-        assert_eq!(start_time(&history), Some(SignedDuration::from_secs(4)));
+        assert_eq!(start_time(&history), Some(Duration::from_secs(4)));
         assert_eq!(start_time(&history[..2]), None);
     }
 
@@ -211,7 +198,7 @@ mod tests {
         for (id, line) in
             [("1", v1), ("a", line(Status::Success, Some(2))), ("b", line(Status::Waiting, None))]
         {
-            tally.0.insert(id.to_owned(), line);
+            tally.lines.insert(id.to_owned(), line);
         }
         let text: Vec<_> = tally.table().lines().map(|line| line.trim_end().to_owned()).collect();
         insta::assert_snapshot!(text.join("\n"), @r"
