@@ -6,7 +6,7 @@ const QUIET: &str =
 const BEHIND: &str = "counts on vcsim to ignore the snapshot that is cloned, or to leave a VM behind after `NicSettingMismatch`; ours does neither, like a vCenter";
 
 /// What is left out, and why.
-const LEFT_OUT: [(&str, &str); 9] = [
+const LEFT_OUT: [(&str, &str); 10] = [
     (
         "guests::a_server_that_cannot_check_a_password_is_told_from_a_wrong_password",
         "is about vcsim's lack of a GuestAuthManager; ours has one",
@@ -15,6 +15,7 @@ const LEFT_OUT: [(&str, &str); 9] = [
         "guests::a_file_goes_to_the_host_if_vcenter_says_so_and_to_nobody_who_merely_claims_to_be_it",
         "lets a second vcsim play the host, over the folder of the same guests; guests of ours are of one simulator alone",
     ),
+    ("cli::top::a_terminal_that_takes_no_pages_gets_lines", QUIET),
     ("cli::up::in_a_pipe_the_changes_follow_the_summary", QUIET),
     ("cli::watching::every_change_is_a_line_with_old_and_new_values", QUIET),
     ("cli::watching::a_pattern_fits_the_name_before_or_after_the_change", QUIET),

@@ -358,7 +358,7 @@ async fn a_hatchery_that_runs_is_asked_drained_and_resumed() {
     daemon.signal("TERM");
     assert_eq!(daemon.end().await.code, Some(0));
     let nobody = home.program(&["hatchery", "status"]).run().await;
-    assert_eq!(nobody.code, Some(1));
+    assert_eq!(nobody.code, Some(7));
     assert!(nobody.stderr.contains("no hatchery \"hatchery-lab\" runs here"), "{}", nobody.stderr);
     lab.close().await;
 }
