@@ -69,8 +69,8 @@ pub fn exit_on_second_signal(supervisor: &Supervisor, first: fn()) {
         }
         stops.pass_over(SAME_REQUEST).await;
         stops.next().await;
-        tracing::warn!("second stop signal; exiting without waiting for tasks");
         first();
+        tracing::warn!("second stop signal; exiting without waiting for tasks");
         telemetry::flush(LAST_WORDS);
         std::process::exit(INTERRUPTED);
     };

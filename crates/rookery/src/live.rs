@@ -24,8 +24,7 @@ mod ui;
 mod view;
 
 pub(crate) use model::Model;
-pub(crate) use page::{Audience, Page, on_page};
+pub(crate) use page::{Audience, Page, give_terminal_back, on_page};
 #[cfg(test)]
 pub(crate) use plain::lines as plain_lines;
 pub(crate) use start_times::{StartTimes, seconds, took};
-pub(crate) use terminal::restore as give_terminal_back;

@@ -25,7 +25,7 @@ async fn the_page_shows_jobs_machines_and_whether_the_hatchery_answers() {
     }
     assert!(!terminal.shows_cursor());
 
-    let job = lab.v2_job(Lab::DEBIAN, "sleep 2").await;
+    let job = lab.v2_job(Lab::DEBIAN, "sleep 5").await;
     shows(&terminal, &format!("job {job}  is served by ")).await;
     assert_eq!(lab.ended(&job).await.status, Status::Success);
     shows(&terminal, &format!("job {job}  has ended as Success")).await;

@@ -27,6 +27,8 @@ const TICK: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(5);
 /// For how long CDS is asked how a job has ended.
 const ENDED: SignedDuration = SignedDuration::from_mins(1);
+/// How often, at most.
+const ASKING: Duration = Duration::from_secs(5);
 
 /// The arguments of `hatchery top`.
 #[derive(Debug, clap::Args)]
@@ -66,6 +68,8 @@ struct Watched {
     starts: Starts,
     /// Since when it does not answer.
     silent: Option<Instant>,
+    /// When CDS was asked last how jobs have ended.
+    asked: Option<Instant>,
 }
 
 impl Watched {
@@ -93,16 +97,22 @@ async fn follow(
     let name = target.resolved().await?;
     let time = LocalTime::system();
     // Whoever asks for one that does not run is told so at once.
-    let (status, jobs) = (name.status().await?, jobs(&name).await?);
+    let (status, jobs) = (name.status().await?, jobs(&name, &Request::KnownJobs).await?);
     let mut starts = Starts::default();
     starts.note(&jobs);
     let last = Answers { status, jobs };
-    let seen = watched.insert(Watched { since: Instant::now(), last, changes: 0, starts, silent: None });
+    let seen = watched.insert(Watched {
+        since: Instant::now(),
+        last,
+        changes: 0,
+        starts,
+        silent: None,
+        asked: None,
+    });
     loop {
         page.show(model(seen, &time)).await?;
         sleep(TICK).await;
-        let latest = timeout(PATIENCE, look(&name, &seen.last)).await;
-        match latest.unwrap_or_else(|_| Err(anyhow!("there is no answer within {}", took(PATIENCE)))) {
+        match look(&name, seen).await {
             Ok(latest) => {
                 if let Some(since) = seen.silent.take() {
                     let after = took(since.elapsed());
@@ -126,23 +136,32 @@ async fn follow(
     }
 }
 
-/// Asks it again; of jobs only if anything is under way, since for their ends CDS is asked.
-async fn look(name: &Target, last: &Answers) -> anyhow::Result<Answers> {
-    let status = name.status().await?;
+/// Asks it again; of jobs only if anything has changed. How jobs have ended CDS is asked as well, which may take its time,
+/// or not answer: what the hatchery itself says is shown all the same.
+async fn look(name: &Target, seen: &mut Watched) -> anyhow::Result<Answers> {
+    let late = || anyhow!("there is no answer within {}", took(PATIENCE));
+    let status = timeout(PATIENCE, name.status()).await.map_err(|_| late())??;
+    let last = &seen.last;
     let still = |status: &Status| Status { at: Timestamp::UNIX_EPOCH, skew_ms: None, ..status.clone() };
     let open = last.jobs.iter().any(|line| {
         let lately = line.ended.is_some_and(|ended| status.at.duration_since(ended) < ENDED);
         lately && line.status.is_none()
     });
-    if still(&status) == still(&last.status) && !open {
+    let asks_cds = open && seen.asked.is_none_or(|asked| asked.elapsed() >= ASKING);
+    if still(&status) == still(&last.status) && !asks_cds {
         return Ok(Answers { status, jobs: last.jobs.clone() });
     }
-    let jobs = jobs(name).await?;
+    if asks_cds {
+        seen.asked = Some(Instant::now());
+    }
+    let request = if asks_cds { Request::Jobs } else { Request::KnownJobs };
+    let jobs = timeout(PATIENCE, jobs(name, &request)).await;
+    let jobs = jobs.ok().transpose()?.unwrap_or_else(|| last.jobs.clone());
     Ok(Answers { status, jobs })
 }
 
-async fn jobs(name: &Target) -> anyhow::Result<Vec<JobLine>> {
-    let Answer::Jobs(jobs) = name.answer(&Request::Jobs).await? else {
+async fn jobs(name: &Target, request: &Request) -> anyhow::Result<Vec<JobLine>> {
+    let Answer::Jobs(jobs) = name.answer(request).await? else {
         return Err(super::ask::unexpected_answer());
     };
     Ok(jobs)

@@ -3,7 +3,6 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
-use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::Notify;
@@ -17,10 +16,6 @@ const EVENTS: usize = 1000;
 /// How many lines of others are told once more when the page has gone.
 const ASIDES: usize = 50;
 
-/// How often who says something asks for the lock that another thread has for a moment.
-const TRIES: u32 = 20;
-const AGAIN: Duration = Duration::from_millis(1);
-
 /// Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Board(Arc<Shared>);
@@ -28,6 +23,9 @@ pub(super) struct Board(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     content: Mutex<Content>,
+    /// What was said on standard error, for when the page has gone. Under a lock of its own: a picture whose drawing panics
+    /// has that of the content.
+    asides: Mutex<Asides>,
     changed: Notify,
     /// Nobody looks at it any more.
     abandoned: CancellationToken,
@@ -41,12 +39,10 @@ pub(super) struct Content {
     pub(super) events: Events,
     /// What is waited for since it is to end; empty if nobody has said.
     pub(super) stopping: Option<String>,
-    /// What was said on standard error, for when the page has gone.
-    pub(super) asides: Asides,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Asides {
+struct Asides {
     lines: VecDeque<String>,
     /// How many were left out.
     omitted: usize,
@@ -104,28 +100,35 @@ impl Board {
         self.0.changed.notify_one();
     }
 
-    /// Takes in what would have been written to standard error, unless somebody has the lock: that may be a picture whose
-    /// drawing panics and tells of it.
-    pub(super) fn aside(&self, time: &str, text: &str) -> bool {
-        let Some(mut content) = self.lock_soon() else { return false };
-        for line in text.lines().filter(|line| !line.trim().is_empty()) {
-            let line = without_codes(line);
-            content.events.push(format!("{time} {}", without_time(&line)));
-        }
-        let asides = &mut content.asides;
+    /// Takes in what would have been written to standard error. It is an event, too, unless a picture is being drawn.
+    pub(super) fn aside(&self, time: &str, text: &str) {
+        let mut asides = self.asides();
         asides.lines.push_back(text.trim_end().to_owned());
         if asides.lines.len() > ASIDES {
             asides.lines.pop_front();
             asides.omitted += 1;
         }
+        drop(asides);
+        let mut content = match self.0.content.try_lock() {
+            Ok(content) => content,
+            Err(TryLockError::Poisoned(content)) => content.into_inner(),
+            Err(TryLockError::WouldBlock) => return,
+        };
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            let line = without_codes(line);
+            content.events.push(format!("{time} {}", without_time(&line)));
+        }
         self.0.changed.notify_one();
-        true
     }
 
     /// What was taken in since the last call, and how many lines before that are not in it.
     pub(super) fn take_asides(&self) -> (Vec<String>, usize) {
-        let Asides { lines, omitted } = std::mem::take(&mut self.lock().asides);
+        let Asides { lines, omitted } = std::mem::take(&mut *self.asides());
         (lines.into(), omitted)
+    }
+
+    fn asides(&self) -> MutexGuard<'_, Asides> {
+        self.0.asides.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// It is to end; `waits_for` is empty if that is not known.
@@ -149,17 +152,6 @@ impl Board {
 
     pub(super) async fn abandoned(&self) {
         self.0.abandoned.cancelled().await;
-    }
-
-    fn lock_soon(&self) -> Option<MutexGuard<'_, Content>> {
-        for _ in 0..TRIES {
-            match self.0.content.try_lock() {
-                Ok(content) => return Some(content),
-                Err(TryLockError::Poisoned(content)) => return Some(content.into_inner()),
-                Err(TryLockError::WouldBlock) => std::thread::sleep(AGAIN),
-            }
-        }
-        None
     }
 
     fn lock(&self) -> MutexGuard<'_, Content> {
@@ -203,6 +195,14 @@ mod tests {
         let (lines, omitted) = board.take_asides();
         assert_eq!((lines.len(), omitted, lines[0].as_str()), (ASIDES, 2, "2"));
         assert_eq!(board.take_asides(), (vec![], 0));
+    }
+
+    // It was lost: the page was left with an exit code and no word.
+    #[test]
+    fn what_is_said_while_a_picture_is_drawn_is_told_afterwards() {
+        let board = Board::default();
+        board.look(|_| board.aside("09:31:02", "panicked"));
+        assert_eq!(board.take_asides(), (vec!["panicked".to_owned()], 0));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::convert::Infallible;
 use std::io::{self, IsTerminal as _};
 use std::os::fd::AsFd as _;
 use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::pending;
@@ -308,26 +309,44 @@ async fn written(bytes: Vec<u8>) -> io::Result<()> {
     spawn_blocking(move || terminal::draw(&bytes)).await.map_err(io::Error::other).flatten()
 }
 
+/// The board of the page that has the terminal: who ends the process at once tells what the page kept back.
+static SHOWN: Mutex<Option<Board>> = Mutex::new(None);
+
+/// Gives the terminal back, if it is a page's, and tells what was said meanwhile.
+pub(crate) fn give_terminal_back() {
+    terminal::restore();
+    tell_asides();
+}
+
+fn tell_asides() {
+    let Some(board) = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+    telemetry::divert_no_more();
+    let (lines, omitted) = board.take_asides();
+    if omitted > 0 {
+        telemetry::write_line(&format!("… {omitted} more were shown on the page; 2>FILE keeps all"));
+    }
+    for line in lines {
+        telemetry::write_line(&line);
+    }
+}
+
 /// Takes in what would be written over the page: log lines and remarks. What came is written when the page has gone.
-struct Diversion(Board);
+struct Diversion;
 
 impl Diversion {
     fn to(board: &Board) -> Self {
+        *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(board.clone());
         let (told, time) = (board.clone(), LocalTime::system());
-        telemetry::divert(move |text| told.aside(&time.of_day(time.now()), text));
-        Self(board.clone())
+        telemetry::divert(move |text| {
+            told.aside(&time.of_day(time.now()), text);
+            true
+        });
+        Self
     }
 }
 
 impl Drop for Diversion {
     fn drop(&mut self) {
-        telemetry::divert_no_more();
-        let (lines, omitted) = self.0.take_asides();
-        if omitted > 0 {
-            telemetry::write_line(&format!("… {omitted} more were shown on the page; 2>FILE keeps all"));
-        }
-        for line in lines {
-            telemetry::write_line(&line);
-        }
+        tell_asides();
     }
 }

@@ -117,7 +117,7 @@ fn open() -> io::Result<OwnedFd> {
 }
 
 /// Gives the terminal back, if it is a page's: also for who ends the process at once.
-pub(crate) fn restore() {
+pub(super) fn restore() {
     if let Some(taken) = wait_for_lock().and_then(|mut taken| taken.take()) {
         taken.give_back();
     }

@@ -72,19 +72,27 @@ pub(super) struct Hatchery {
     file: Option<std::path::PathBuf>,
 }
 
-/// How many machines were made since the beginning.
+/// How many machines were made since the beginning: on a real vCenter some may be older than this process.
 #[derive(Debug, Default)]
 struct Made {
-    /// Those that were there when it was looked last.
-    there: BTreeSet<MachineId>,
-    count: usize,
+    before: usize,
+    /// All that were ever there.
+    seen: BTreeSet<MachineId>,
 }
 
 impl Made {
+    fn since(report: &Report) -> Self {
+        let mut made = Self::default();
+        made.look(report);
+        Self { before: made.seen.len(), ..made }
+    }
+
     fn look(&mut self, report: &Report) {
-        let there: BTreeSet<_> = report.own.iter().map(|(id, _)| id.clone()).collect();
-        self.count += there.difference(&self.there).count();
-        self.there = there;
+        self.seen.extend(report.own.iter().map(|(id, _)| id.clone()));
+    }
+
+    fn count(&self) -> usize {
+        self.seen.len() - self.before
     }
 }
 
@@ -189,7 +197,7 @@ impl Hatchery {
             };
             if at_work != seen {
                 seen = at_work;
-                if let Answer::Jobs(jobs) = self.running.control_state().answer(Request::Jobs).await {
+                if let Answer::Jobs(jobs) = self.running.control_state().answer(Request::KnownJobs).await {
                     self.starts.borrow_mut().note(&jobs);
                 }
             }
@@ -221,7 +229,9 @@ impl Hatchery {
 impl Part for Hatchery {
     fn ready(&self) -> LocalBoxFuture<'_, anyhow::Result<()>> {
         Box::pin(async {
-            self.report().wait_for(|report| report.complete).await.context("the hatchery has ended")?;
+            let mut report = self.report();
+            let report = report.wait_for(|report| report.complete).await.context("the hatchery has ended")?;
+            *self.made.borrow_mut() = Made::since(&report);
             Ok(())
         })
     }
@@ -244,8 +254,8 @@ impl Part for Hatchery {
     }
 
     fn summary(&self) -> Vec<String> {
-        let Made { there, count } = &*self.made.borrow();
-        let left = page::left(&self.setting.endpoints, there.len());
+        let count = self.made.borrow().count();
+        let left = page::left(&self.setting.endpoints, self.running.published.report.borrow().own.len());
         let left = left.map(|left| format!("left         {left}"));
         std::iter::once(format!("machines     {count} made")).chain(left).collect()
     }

@@ -105,8 +105,13 @@ async fn run_until(
     if let Some(summary) = summary.filter(|_| page.audience() == Audience::Person) {
         page.result(&summary).await?;
     }
-    // What went wrong first is told; the rest was shown.
-    match followed? {
+    let followed = match followed {
+        // That nobody reads any more is no failure; what the end leaves behind may be one.
+        Err(error) if matches!(error.downcast_ref(), Some(OutputError::ReaderGone)) => Ending::Done,
+        // What went wrong first is told; the rest was shown.
+        followed => followed?,
+    };
+    match followed {
         Ending::Done => ended,
         other @ (Ending::Failed | Ending::Interrupted | Ending::Exited(_)) => ended.map(|_| other),
     }

@@ -323,7 +323,7 @@ async fn a_file_goes_to_the_host_if_vcenter_says_so_and_to_nobody_who_merely_cla
 
     send_to(&on(&impostor, "https"), &on(&host, "http"));
     let error = world.upload(&path, bytes(10)).await.expect_err("everybody could read it");
-    assert!(chain(&error).contains("not sent in the open"), "{}", chain(&error));
+    assert!(chain(&error).contains("was not sent there unprotected"), "{}", chain(&error));
     assert!(fs::read(&path).expect("it is there") == content, "nothing of it arrived");
     world.ours.close().await;
 }

@@ -60,7 +60,7 @@ impl ControlState {
                 return Ok(Answer::Status(Box::new(status)));
             }
             Request::Jobs => return self.jobs_with_statuses().await.map(Answer::Jobs),
-            Request::KnownJobs => return self.jobs().await.map(Answer::Jobs),
+            Request::KnownJobs => return self.known_jobs().await.map(Answer::Jobs),
             Request::Explain { job } => return self.explain(&job).await.map(Box::new).map(Answer::Explained),
             Request::Drain => self.drain(true, dry_run).await?,
             Request::Resume => self.drain(false, dry_run).await?,

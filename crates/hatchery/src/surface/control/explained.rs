@@ -73,7 +73,7 @@ impl ControlState {
 
     /// The jobs that are known here; of those that ended last CDS is asked how, once each.
     pub(super) async fn jobs_with_statuses(&self) -> Result<Vec<JobLine>, Denied> {
-        let mut lines = self.jobs().await?;
+        let lines = self.jobs().await?;
         let ended = || lines.iter().filter(|line| line.state == JobState::Ended);
         let of_lines: Vec<String> = ended().map(|line| line.job.clone()).collect();
         self.ends.lock(|ends| ends.retain(|job, _| of_lines.contains(job)));
@@ -88,13 +88,22 @@ impl ControlState {
             }
         };
         timeout(ASKING, asking).await.ok();
+        Ok(self.with_ends(lines))
+    }
+
+    /// The jobs that are known here; those that ended with how, as far as CDS was asked before.
+    pub(super) async fn known_jobs(&self) -> Result<Vec<JobLine>, Denied> {
+        self.jobs().await.map(|lines| self.with_ends(lines))
+    }
+
+    fn with_ends(&self, mut lines: Vec<JobLine>) -> Vec<JobLine> {
         for line in lines.iter_mut().filter(|line| line.state == JobState::Ended) {
             line.status = self.ends.lock(|ends| match ends.get(&line.job) {
                 Some(End::As(status)) => Some(status.to_string()),
                 Some(End::Forgotten) | None => None,
             });
         }
-        Ok(lines)
+        lines
     }
 
     async fn cds_says(&self, job: &JobId) -> Told {

@@ -142,8 +142,14 @@ fn the_queue_has_what_waits_first_and_then_what_is_at_work() {
 fn the_end_tells_what_was_seen() {
     let counts = Counts { queued: 3, running: 2, ..Counts::default() };
     let last = Answers { status: Status { counts, ..status() }, jobs: Vec::new() };
-    let watched =
-        Watched { since: Instant::now(), last, changes: 1, starts: Starts::default(), silent: None };
+    let watched = Watched {
+        since: Instant::now(),
+        last,
+        changes: 1,
+        starts: Starts::default(),
+        silent: None,
+        asked: None,
+    };
     assert_eq!(
         watched.summary(),
         "watched hatchery h1 for 0 s: 1 change; 3 wait in the queue, 2 machines run"
