@@ -72,9 +72,15 @@ impl Reconciler {
         Ok(Intended { told, wishes: Some(wishes), actions: Vec::new() })
     }
 
+    /// What cannot be told yet, soon after the start, counts as known.
     fn is_known(&self, of: &Subject) -> bool {
         let Subject::Model(model) = of else { return true };
-        let registered = self.state.cds.models.iter().flatten().any(|known| known.path() == *model);
+        if !self.state.vsphere.view.complete {
+            return true;
+        }
+        let models = self.state.cds.models.as_ref();
+        let registered = models
+            .map_or_else(|| model.contains('/'), |models| models.iter().any(|known| known.path() == *model));
         let of_model =
             |machine: &Machine| machine.name == *model || machine.mark().is_some_and(|mark| of.is_of(mark));
         registered || self.state.vsphere.view.iter().any(of_model)
